@@ -16,9 +16,9 @@ struct Access {
     std::int64_t start = 0, rows = 1, row_bytes = 0, pitch = 0;
     std::int64_t end() const { return rows <= 0 || row_bytes <= 0 ? start : start + (rows - 1) * pitch + row_bytes; }
 };
-/// At most six accesses; empty for work of size 0 and for scalar and sync instructions.
+/// At most eight accesses; empty for work of size 0 and for scalar and sync instructions.
 struct AccessList {
-    Access item[6];
+    Access item[8];
     int count = 0;
     const Access* begin() const { return item; }
     const Access* end() const { return item + count; }

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "isa/walker.h"
+
+#include <cstring>
+
+#include "isa/diagnostic.h"
+
+namespace sfumato::isa {
+
+namespace {
+
+template <class T>
+struct is_operand : std::false_type {};
+template <class E>
+struct is_operand<OperandT<E>> : std::true_type {};
+
+// Calls f(symbolic member, bound member) for every field of one family.
+template <class Symbolic, class Bound, class F>
+void zip_fields(const Symbolic& s, Bound& b, F&& f) {
+    const auto fs = Symbolic::fields();
+    const auto fb = Bound::fields();
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (f(s.*(std::get<I>(fs).member), b.*(std::get<I>(fb).member)), ...);
+    }(std::make_index_sequence<std::tuple_size_v<decltype(fs)>>{});
+}
+
+// Calls on_expr(expr, int64&) and on_operand(operand, bound operand&) for the parts that depend on symbols; copies the rest.
+template <class OnExpr, class OnOperand>
+void visit_parts(const Operands& symbolic, BoundOperands& bound, OnExpr&& on_expr, OnOperand&& on_operand) {
+    const auto go = [&](auto index) {
+        constexpr std::size_t i = decltype(index)::value;
+        if (symbolic.index() != i) return;
+        bound.emplace<i>();
+        zip_fields(std::get<i>(symbolic), std::get<i>(bound), [&](const auto& s, auto& b) {
+            using S = std::remove_cvref_t<decltype(s)>;
+            if constexpr (std::is_same_v<S, Expr>) {
+                on_expr(s, b);
+            } else if constexpr (is_operand<S>::value) {
+                b.space = s.space;
+                b.object = s.object;
+                on_operand(s, b);
+            } else {
+                b = s;
+            }
+        });
+    };
+    [&]<std::size_t... I>(std::index_sequence<I...>) { (go(std::integral_constant<std::size_t, I>{}), ...); }(
+        std::make_index_sequence<std::variant_size_v<Operands>>{});
+}
+
+const Buffer* buffer_of(const Program& p, const Operand& o) {
+    if (o.space == Space::none || o.space == Space::gm || o.object < 0) return nullptr;
+    return &p.buffers[static_cast<std::size_t>(o.object)];
+}
+
+}  // namespace
+
+std::vector<std::int64_t> bind_symbols(const Program& p, const WalkContext& c) {
+    std::vector<std::int64_t> values(p.symbols.size(), 0);
+    for (std::size_t i = 0; i < p.symbols.size(); ++i) {
+        switch (p.symbols[i].kind) {
+            case SymbolKind::param: {
+                const auto it = c.params.find(p.symbols[i].name);
+                if (it == c.params.end()) throw InputError("launch of " + p.name + " gives no value for parameter '" + p.symbols[i].name + "'");
+                values[i] = it->second;
+                break;
+            }
+            case SymbolKind::block_id: values[i] = c.block_id; break;
+            case SymbolKind::block_num: values[i] = c.block_num; break;
+            case SymbolKind::sub_block: values[i] = c.sub_block; break;
+            default: break;
+        }
+    }
+    return values;
+}
+
+BoundOperands bind(const Program& p, const Instr& i, std::span<const std::int64_t> symbols) {
+    BoundOperands bound;
+    const auto value = [&](Expr e) { return e ? p.exprs.eval(e, symbols) : 0; };
+    visit_parts(
+        i.operands, bound, [&](Expr e, std::int64_t& out) { out = value(e); },
+        [&](const Operand& o, BoundOperand& out) {
+            out.slot = value(o.slot);
+            out.offset = value(o.offset);
+            if (const Buffer* b = buffer_of(p, o)) out.offset += b->base.value_or(0) + out.slot * b->slot_bytes;
+        });
+    return bound;
+}
+
+Walker::Walker(const Program& p, const Section& section, const WalkContext& c) : program_(p), symbols_(bind_symbols(p, c)) {
+    prepare(section.body);
+    stack_.push_back({&section.body, 0, nullptr, 0});
+}
+
+void Walker::prepare(const Block& block) {
+    for_each_instr(block, [&](const Instr& i) {
+        check(i.id >= 0, "instructions must be numbered before a walk");
+        if (plans_.size() <= static_cast<std::size_t>(i.id)) plans_.resize(static_cast<std::size_t>(i.id) + 1);
+        Plan& plan = plans_[static_cast<std::size_t>(i.id)];
+        plan.bound.instr = &i;
+        const auto offset_of = [&](const std::int64_t& field) {
+            return static_cast<std::size_t>(reinterpret_cast<const char*>(&field) - reinterpret_cast<const char*>(&plan.bound.operands));
+        };
+        const auto& pool = program_.exprs;
+        const auto settled = [&](Expr e) { return !e || pool.is_constant(e); };
+        const auto value = [&](Expr e) { return e ? pool.node(e).value : 0; };
+        visit_parts(
+            i.operands, plan.bound.operands,
+            [&](Expr e, std::int64_t& out) {
+                if (settled(e)) out = value(e);
+                else plan.patches.push_back({offset_of(out), e, {}, 0, 0});
+            },
+            [&](const Operand& o, BoundOperand& out) {
+                const Buffer* b = buffer_of(program_, o);
+                const std::int64_t base = b ? b->base.value_or(0) : 0, slot_bytes = b ? b->slot_bytes : 0;
+                if (settled(o.slot)) out.slot = value(o.slot);
+                if (settled(o.offset) && settled(o.slot)) out.offset = base + value(o.offset) + value(o.slot) * slot_bytes;
+                else plan.patches.push_back({offset_of(out.offset), o.offset, settled(o.slot) ? Expr{} : o.slot, slot_bytes, base + (settled(o.slot) ? value(o.slot) * slot_bytes : 0)});
+            });
+    });
+}
+
+std::int64_t Walker::eval(Expr e) const { return program_.exprs.eval(e, symbols_); }
+
+const BoundInstr* Walker::bind(const Instr& i) {
+    Plan& plan = plans_[static_cast<std::size_t>(i.id)];
+    char* bytes = reinterpret_cast<char*>(&plan.bound.operands);
+    for (const Patch& p : plan.patches) {
+        std::int64_t v = p.base + (p.value ? eval(p.value) : 0);
+        if (p.slot) {
+            const std::int64_t slot = eval(p.slot);
+            v += slot * p.slot_bytes;
+            // the slot stands directly before the offset in an operand
+            static_assert(offsetof(BoundOperand, offset) == offsetof(BoundOperand, slot) + sizeof(std::int64_t));
+            std::memcpy(bytes + p.offset - sizeof(std::int64_t), &slot, sizeof slot);
+        }
+        std::memcpy(bytes + p.offset, &v, sizeof v);
+    }
+    return &plan.bound;
+}
+
+Step Walker::next() {
+    while (!stack_.empty()) {
+        Frame& f = stack_.back();
+        if (f.position == f.block->size()) {
+            if (f.loop) {
+                std::int64_t& counter = symbols_[static_cast<std::size_t>(f.loop->counter)];
+                if (++counter < f.trips) {
+                    f.position = 0;
+                    return {StepKind::loop_iteration, nullptr, nullptr, 0};
+                }
+                counter = 0;
+            }
+            stack_.pop_back();
+            continue;
+        }
+        const Stmt& s = (*f.block)[f.position++];
+        if (const Instr* i = std::get_if<Instr>(&s.node)) return {StepKind::instr, bind(*i), nullptr, 0};
+        if (const Loop* l = std::get_if<Loop>(&s.node)) {
+            const std::int64_t trips = eval(l->trips);
+            symbols_[static_cast<std::size_t>(l->counter)] = 0;
+            if (trips > 0) {
+                stack_.push_back({&l->body, 0, l, trips});
+                return {StepKind::loop_iteration, nullptr, nullptr, 0};
+            }
+        } else if (const When* w = std::get_if<When>(&s.node)) {
+            if (eval(w->condition) != 0) stack_.push_back({&w->body, 0, nullptr, 0});
+        } else if (const Bump* b = std::get_if<Bump>(&s.node)) {
+            ++symbols_[static_cast<std::size_t>(b->counter)];
+        } else {
+            pending_ = &std::get<Load>(s.node);
+            return {StepKind::load, nullptr, pending_, eval(pending_->index)};
+        }
+    }
+    return {};
+}
+
+std::vector<std::int64_t> Walker::loop_vector() const {
+    std::vector<std::int64_t> out;
+    for (const Frame& f : stack_)
+        if (f.loop) out.push_back(symbols_[static_cast<std::size_t>(f.loop->counter)]);
+    return out;
+}
+
+}  // namespace sfumato::isa
