@@ -92,13 +92,15 @@ struct Chip {
         double read_latency = 0, write_latency = 0;          ///< cycles
         double read_rate = 0, write_rate = 0, total_rate = 0;  ///< bytes per cycle of the whole L2 (chip files give TB/s)
         double same_line = 0;                                ///< cycles each further core waits that reads a line being served
-        bool hashed = false;
-        std::string reason;
+        bool hashed = false;                                 ///< the set index is a hash of the line address instead of its low bits
     } l2;
     struct {
-        double read_rate = 0, write_rate = 0, total_rate = 0;  ///< bytes per cycle of the whole device (chip files give TB/s)
-        double latency = 0;                                    ///< cycles beyond the L2
-        double turnaround = 0;                                 ///< share of bandwidth lost while reads and writes mix
+        double total_rate = 0;                                ///< bytes per cycle of the whole device (chip files give TB/s)
+        double read_efficiency = 0, write_efficiency = 0;     ///< share of total_rate that a stream of only reads or only writes reaches
+        double latency = 0;                                   ///< cycles beyond the L2
+        double turnaround = 0;                                ///< share of bandwidth lost while reads and writes mix
+        double read_rate() const { return total_rate * read_efficiency; }
+        double write_rate() const { return total_rate * write_efficiency; }
     } hbm;
     struct {
         std::int64_t request = 0, full_burst = 0;  ///< bytes of the smallest GM request, and of one that reaches full rate
@@ -113,6 +115,7 @@ struct Chip {
     } launch;
 
     std::map<std::string, Provenance> provenance;  ///< by dotted path
+    std::map<std::string, std::string> sources;    ///< what the short names of sources stand for
 
     bool merged() const { return cores.merged > 0; }
     std::int64_t count(CoreKind) const;
