@@ -22,7 +22,7 @@ struct UnitInfo {
 /// Every unit a chip file may use; the first of a quantity is the one the model keeps.
 const std::vector<UnitInfo>& units();
 
-struct Field {
+struct ChipField {
     std::string path;  ///< dotted, as in --set
     Quantity quantity;
     std::variant<double*, std::int64_t*, bool*> member;
@@ -31,7 +31,7 @@ struct Field {
     std::string group;  ///< not empty: this whole group of a file may be missing (the chip does not have the path)
 };
 /// The fields of one chip, in the order of the manual.
-std::vector<Field> fields(Chip&);
+std::vector<ChipField> chip_fields(Chip&);
 
 /// A field as people read it.
 struct FieldValue {
