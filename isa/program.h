@@ -49,6 +49,7 @@ struct Instr {
     Operands operands;
     SourceId source = -1;
     std::int32_t id = -1;  ///< position in the program, given by number_instructions()
+    bool hand = false;     ///< the author orders this instruction: the compiler adds no flag between two of these
 };
 /// Runs `body` `trips` times (not at all when trips <= 0) with `counter` = 0, 1, ...
 struct Loop {
