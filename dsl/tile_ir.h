@@ -68,6 +68,7 @@ int arity(OpKind);
 struct Shape {
     std::int64_t rows = 1, cols = 1;
     Expr valid_rows, valid_cols;
+    Expr of_rows, of_cols;         ///< extents of the whole window that was cut into tiles: what a launch must agree on
 };
 struct Value {
     DType dtype = DType::f32;
@@ -139,6 +140,17 @@ void to_ssa(Kernel&);
 std::vector<isa::Diagnostic> verify(const Kernel&);
 /// True when some operation is of the maths-like level (not only instructions of the explicit one).
 bool has_tile_ops(const Region&);
+
+/// Two extents that a launch must make equal, e.g. the columns of A and the rows of B.
+struct Requirement {
+    Expr left, right;
+    std::string what;  ///< "columns of A and rows of B"
+    SourceId source = -1;
+};
+std::vector<Requirement> requirements(const Kernel&);
+
+/// A diagnostic at a source of the program.
+isa::Diagnostic diagnose(const isa::Program&, SourceId, isa::Code, std::string message, std::vector<std::string> notes = {});
 
 /// Text of a kernel, one operation a line with its source.
 std::string print(const Kernel&);
