@@ -53,6 +53,17 @@ Expr ExprPool::intern(ExprNode n) {
     return {it->second};
 }
 
+// Order of operands by structure rather than by handle, so that a program read back from its text has the same expressions.
+int ExprPool::compare(Expr x, Expr y) const {
+    if (x == y) return 0;
+    if (!x || !y) return x ? 1 : -1;
+    const ExprNode &a = node(x), &b = node(y);
+    if (a.op != b.op) return a.op < b.op ? -1 : 1;
+    if (a.value != b.value) return a.value < b.value ? -1 : 1;
+    const int left = compare(a.a, b.a);
+    return left != 0 ? left : compare(a.b, b.b);
+}
+
 Expr ExprPool::constant(std::int64_t v) { return intern({ExprOp::constant, {}, {}, v}); }
 Expr ExprPool::symbol(SymbolId s) { return intern({ExprOp::symbol, {}, {}, s}); }
 
@@ -107,7 +118,7 @@ Expr ExprPool::simplify(ExprOp op, Expr a, Expr b) {
 
 Expr ExprPool::binary(ExprOp op, Expr a, Expr b) {
     if (is_constant(a) && is_constant(b)) return constant(apply(op, node(a).value, node(b).value));
-    if (commutes(op) && (is_constant(a) || (!is_constant(b) && b < a))) std::swap(a, b);
+    if (commutes(op) && (is_constant(a) || (!is_constant(b) && compare(b, a) < 0))) std::swap(a, b);
     if (const Expr simple = simplify(op, a, b)) return simple;
     return intern({op, a, b, 0});
 }

@@ -76,6 +76,7 @@ public:
 
 private:
     Expr intern(ExprNode);
+    int compare(Expr, Expr) const;
     Expr simplify(ExprOp, Expr a, Expr b);
     std::vector<ExprNode> nodes_;
     std::map<std::tuple<ExprOp, std::int32_t, std::int32_t, std::int64_t>, std::int32_t> index_;
