@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What is said to a user: diagnostics are values collected in a list, input errors are exceptions, broken invariants are our bugs.
-#include <source_location>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -60,8 +59,8 @@ struct Rejected : std::runtime_error {
 struct InternalError : std::logic_error {
     using std::logic_error::logic_error;
 };
-inline void check(bool ok, const char* what, std::source_location at = std::source_location::current()) {
-    if (!ok) throw InternalError(std::string(what) + " (" + at.file_name() + ":" + std::to_string(at.line()) + ")");
+inline void check(bool ok, const char* what, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {  // clang 14 lacks source_location
+    if (!ok) throw InternalError(std::string(what) + " (" + file + ":" + std::to_string(line) + ")");
 }
 
 /// The nearest of `names` to `wanted` by edit distance, or "" when none is near.

@@ -209,7 +209,7 @@ template <class A, As<Instr> S>
 void members(A& a, S& s, const Program& p) {
     a.value(s.op);
     if constexpr (A::reading) s.operands = default_operands<Expr>(desc(s.op).family);
-    source(a, s.source, p);
+    a.value(s.hand), source(a, s.source, p);
     std::visit(
         [&](auto& family) {
             for_each_field(family, [&](const char*, auto& member) {

@@ -282,6 +282,7 @@ private:
         i.op = *op;
         i.operands = default_operands<Expr>(desc(*op).family);
         std::visit([&](auto& family) { fields(family, desc(*op).name); }, i.operands);
+        i.hand = lexer_.accept_word("hand");
         i.source = end_of_statement();
         block.push_back({std::move(i)});
     }
@@ -289,7 +290,7 @@ private:
     template <class FamilyStruct>
     void fields(FamilyStruct& family, std::string_view mnemonic) {
         std::set<std::string_view> seen;
-        while (lexer_.at(TokenKind::word)) {
+        while (lexer_.at(TokenKind::word) && !lexer_.at_word("hand")) {
             const Token name = lexer_.peek();
             bool known = false;
             for_each_field(family, [&](const char* field, auto& member) {

@@ -127,6 +127,7 @@ private:
                 });
             },
             i.operands);
+        if (i.hand) t += " hand";
         line(depth, t, i.source);
     }
     void statement(const Loop& l, int depth) {

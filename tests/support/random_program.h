@@ -127,6 +127,7 @@ private:
         i.operands = isa::default_operands<isa::Expr>(isa::desc(op).family);
         std::visit([&](auto& family) { isa::for_each_field(family, [&](const char*, auto& member) { draw(member); }); }, i.operands);
         i.source = source();
+        i.hand = random_.chance(20);
         return i;
     }
 

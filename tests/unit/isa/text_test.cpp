@@ -64,7 +64,7 @@ TEST_CASE("a parsed program means what its text says") {
                                   "  load idx = ids[i + 1]\n"
                                   "}\n"
                                   "vadds dst=UB+64 src0=UB+64 scalar=-2.5e-3 mode=normal mask_hi=0xff mask_lo=0xffffffffffffffff\n"
-                                  "set_flag src=MTE2 dst=V id=3\n",
+                                  "set_flag src=MTE2 dst=V id=3 hand\n",
                               "k.sfa");
     const Block& body = p.sections.at(0).body;
     REQUIRE(body.size() == 3);
@@ -97,6 +97,7 @@ TEST_CASE("a parsed program means what its text says") {
     const Instr& flag = std::get<Instr>(body[2].node);
     CHECK(std::get<Sync>(flag.operands).src == Pipe::mte2);
     CHECK(flag.id == 2);
+    CHECK(flag.hand);
 }
 
 TEST_CASE("fields at their default are not printed and doubles keep every bit") {
