@@ -103,9 +103,9 @@ struct Chip {
         double write_rate() const { return total_rate * write_efficiency; }
     } hbm;
     struct {
-        std::int64_t request = 0, full_burst = 0;  ///< bytes of the smallest GM request, and of one that reaches full rate
-        double unaligned = 0;                      ///< cycles a row adds that does not start on a full burst
-        double row_read = 0, row_write = 0;        ///< cycles a GM row (burst) costs at least beyond its bytes
+        std::int64_t request = 0, full_burst = 0;  ///< bytes of the smallest and of the largest GM request; rows are split into aligned powers of two
+        std::int64_t in_flight = 0;                ///< requests a core may have under way in one direction: each costs latency / in_flight at least
+        double shift = 0;                          ///< bytes per cycle of rows that do not start on a 32-byte block
     } gm;
     struct {
         double head = 0;            ///< cycles from start of a core to its first instruction

@@ -141,10 +141,9 @@ void memory(Rows& r, Chip& c) {
     r.share("turnaround", c.hbm.turnaround, 0, "of the bandwidth lost while reads and writes mix");
     r.prefix = "memory.gm.";
     r.bytes("request", c.gm.request, 1, 1 << 20, "the smallest request of a core");
-    r.bytes("full_burst", c.gm.full_burst, 1, 1 << 20, "of the smallest request at full rate");
-    r.cycles("unaligned", c.gm.unaligned, "a row adds that does not start on a full burst");
-    r.cycles("row_read", c.gm.row_read, "each row (burst) read from GM costs at least beyond its bytes");
-    r.cycles("row_write", c.gm.row_write, "each row (burst) written to GM costs at least beyond its bytes");
+    r.bytes("full_burst", c.gm.full_burst, 1, 1 << 20, "the largest request; a row is split into aligned powers of two between both");
+    r.count("in_flight", c.gm.in_flight, 1, 1 << 20, "requests a core may have under way in one direction; each costs latency / in_flight at least");
+    r.rate("shift", c.gm.shift, "of rows that do not start on a 32-byte block");
     r.prefix = "launch.";
     r.cycles("head", c.launch.head, "from the start of a core to its first instruction");
     r.cycles("per_block", c.launch.per_block, "between the starts of consecutive cores");
