@@ -36,7 +36,7 @@ public:
     /// (an unplaced buffer counts from address 0) and its instructions numbered.
     Walker(const Program&, const Section&, const WalkContext&);
     Step next();
-    void give(std::int64_t loaded) { symbols_[static_cast<std::size_t>(pending_->symbol)] = loaded; }
+    void give(std::int64_t loaded) { assign(pending_->symbol, loaded); }
     std::span<const std::int64_t> symbols() const { return symbols_; }
     /// Values of the enclosing loop counters, outermost first.
     std::vector<std::int64_t> loop_vector() const;
@@ -59,11 +59,25 @@ private:
         std::int64_t trips = 0;
     };
     void prepare(const Block&);
+    void plan(const Instr&);
+    void track(Expr);
+    void settle();
+    void assign(SymbolId, std::int64_t value);
     const BoundInstr* bind(const Instr&);
-    std::int64_t eval(Expr) const;
+    std::int64_t value(Expr e) const { return values_[static_cast<std::size_t>(e.id)]; }
 
+    // Every expression the section uses has its current value in values_; a symbol's change recomputes just the expressions that mention it,
+    // in pool order (operands are interned before the expressions that use them).
+    struct Formula {
+        ExprOp op;
+        std::int32_t target, a, b;
+    };
     const Program& program_;
     std::vector<std::int64_t> symbols_;
+    std::vector<std::int64_t> values_;            ///< by expression id
+    std::vector<char> tracked_;                   ///< by expression id: the section uses it
+    std::vector<std::vector<Formula>> dependent_;  ///< by symbol
+    std::vector<std::int32_t> symbol_node_;       ///< by symbol: its expression, or -1
     std::vector<Plan> plans_;  ///< by instruction id
     std::vector<Frame> stack_;
     const Load* pending_ = nullptr;
