@@ -32,6 +32,16 @@ void for_each_field_with_default(FamilyRef& family, F&& f) {
     std::apply([&](const auto&... fields) { (f(fresh.*(fields.member), fields.name, family.*(fields.member)), ...); }, Plain::fields());
 }
 
+/// f(member of one, member of other) for two instances of one family over different integer types.
+template <class Left, class Right, class F>
+void zip_fields(const Left& left, Right& right, F&& f) {
+    const auto l = Left::fields();
+    const auto r = Right::fields();
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (f(left.*(std::get<I>(l).member), right.*(std::get<I>(r).member)), ...);
+    }(std::make_index_sequence<std::tuple_size_v<decltype(l)>>{});
+}
+
 template <class T>
 struct IsOperand : std::false_type {};
 template <class E>

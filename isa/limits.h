@@ -33,11 +33,14 @@ namespace sfumato::isa {
     X(kMmadAlign, 1024, "alignment of the destination of mmad, in bytes", "Mmad address constraints")                                         \
     X(kL0Box, 512, "a slot of a buffer in L0A or L0B is a multiple of this many bytes", "one fractal")                                        \
     X(kL0cBox, 1024, "a slot of a buffer in L0C is a multiple of this many bytes", "one 16 x 16 fractal of 4-byte sums")                      \
+    X(kBlockReduceElements, 8, "vcgadd, vcgmax, vcgmin: alignment of the destination, in elements", "BlockReduce: one element per 32-byte block") \
     X(kMaxCrossMode, 2, "mode of cross_set and cross_wait", "CrossCoreSetFlag: modeId")
 
 #define X(name, value, doc, source) inline constexpr std::int64_t name = value;
 SFUMATO_LIMITS(X)
 #undef X
+
+inline constexpr std::int64_t kMaxMagnitude = std::int64_t{1} << 40;  ///< of any integer field: far beyond every memory
 
 struct Limit {
     std::string_view name;
