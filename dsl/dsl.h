@@ -3,5 +3,7 @@
 // The one include of a kernel author.
 #include "dsl/index.h"
 #include "dsl/loops.h"
+#include "dsl/motion.h"
+#include "dsl/storage.h"
 #include "dsl/types.h"
 #include "dsl/view.h"

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vector instructions of the explicit level: the author names destination and sources, the legaliser writes the instructions.
+#include "dsl/motion.h"
+#include "dsl/vector.h"
+
+namespace sfumato::dsl {
+
+namespace {
+
+void append(Trace& t, isa::Block block) {
+    for (isa::Stmt& s : block) {
+        if (auto* i = std::get_if<isa::Instr>(&s.node)) t.add(tile::Node{std::move(*i)});
+        auto* l = std::get_if<isa::Loop>(&s.node);
+        if (!l) continue;
+        tile::Region r;
+        r.kind = tile::Region::Kind::loop;
+        r.counter = l->counter;
+        r.extent = l->trips;
+        r.source = l->source;
+        t.open(std::move(r));
+        append(t, std::move(l->body));
+        t.close();
+    }
+}
+
+UbTile ub_tile(const BufferRef& b, isa::Expr rows, isa::Expr pitch) {
+    Trace& t = Trace::current();
+    const std::int64_t unit = std::max<std::int64_t>(t.pitch_unit(), isa::fractal_cols(b.info().dtype));
+    return {b.operand(), b.info().dtype, rows, pitch, b.max_rows, isa::round_up(b.max_cols, unit)};
+}
+
+void check_source(const BufferRef& dst, const BufferRef& src, isa::Op op, std::source_location at) {
+    Trace& t = Trace::current(at);
+    const std::string who(isa::desc(op).name);
+    if (src.info().space != isa::Space::ub)
+        t.fail(at, isa::Code::space, who + " of buffer " + src.info().name + " in " + std::string(isa::name(src.info().space)) + "; vector instructions work in UB");
+    if (src.info().dtype != dst.info().dtype && op != isa::Op::vconv)
+        t.fail(at, isa::Code::dtype, who + " of " + std::string(isa::name(src.info().dtype)) + " into " + std::string(isa::name(dst.info().dtype)) + "; use vconv to convert");
+    const bool rows_fit = src.max_rows == dst.max_rows || src.max_rows == 1;
+    if (!rows_fit || src.max_cols != dst.max_cols)
+        t.fail(at, isa::Code::shape, who + ": a source of " + std::to_string(src.max_rows) + " x " + std::to_string(src.max_cols) + " for a destination of " +
+                                         std::to_string(dst.max_rows) + " x " + std::to_string(dst.max_cols) + "; extents are equal, or the source has one row");
+}
+
+}  // namespace
+
+void vector_instruction(isa::Op op, const BufferRef& dst, const VectorSource& a, const VectorSource& b, std::source_location at) {
+    Trace& t = Trace::current(at);
+    const isa::InstrDesc& d = isa::desc(op);
+    const std::string who(d.name);
+    const VectorSource* sources[] = {&a, &b};
+    const int tiles = (a.tile ? 1 : 0) + (b.tile ? 1 : 0), scalars = (a.scalar ? 1 : 0) + (b.scalar ? 1 : 0);
+    if (tiles != tile_sources(op) || scalars != (takes_scalar(op) ? 1 : 0))
+        t.fail(at, isa::Code::trace, who + " takes " + std::to_string(tile_sources(op)) + " buffer(s) and " + (takes_scalar(op) ? "one number" : "no number") +
+                                         ", found " + std::to_string(tiles) + " and " + std::to_string(scalars));
+    if (dst.info().space != isa::Space::ub)
+        t.fail(at, isa::Code::space, who + " into buffer " + dst.info().name + " in " + std::string(isa::name(dst.info().space)) + "; vector instructions work in UB");
+    const isa::DType type = tiles ? a.tile->info().dtype : dst.info().dtype;
+    if (!(d.types & isa::type_bit(type)))
+        t.fail(at, isa::Code::dtype, who + " has no form for " + std::string(isa::name(type)) + "; convert with vconv to f32 first");
+    VectorWork w;
+    w.op = op;
+    w.source = t.source(at);
+    w.hand = t.hand;
+    isa::Expr rows = dst.rows(), cols = dst.cols(), pitch = dst.pitch();
+    const BufferRef* shaped = nullptr;  // the source whose extents the result has
+    for (const VectorSource* s : sources) {
+        if (s->scalar) w.scalar = *s->scalar;
+        if (!s->tile) continue;
+        check_source(dst, *s->tile, op, at);
+        if (!shaped || s->tile->max_rows > shaped->max_rows) shaped = &*s->tile;
+    }
+    if (shaped) {
+        rows = shaped->rows();
+        cols = shaped->cols();
+        pitch = shaped->pitch();
+    }
+    w.dst = ub_tile(dst, rows, pitch);
+    if (a.tile) w.src0 = ub_tile(*a.tile, rows, pitch);
+    if (b.tile) w.src1 = ub_tile(*b.tile, rows, pitch);
+    if (dst.whole) {
+        BufferContent& c = t.content(dst.buffer);
+        c.rows = rows;
+        c.cols = cols;
+    }
+    isa::Block out;
+    legalise(t.frame(), out, w);
+    append(t, std::move(out));
+}
+
+}  // namespace sfumato::dsl
