@@ -70,7 +70,6 @@ AccessList of(Op, const CubeT<I>& c) {
 // Lanes enabled in a repeat that has `active` elements, block by block: blocks are `block` strides apart, repeats `repeat` strides.
 void add_strided(AccessList& out, const BoundOperand& o, bool write, const VectorShape& s, int size, I lane_bytes, I block, I repeat) {
     if (o.space == Space::none || s.elements <= 0) return;
-    const I blocks = ceil_div(lane_bytes, kBlockBytes);
     const I last = s.elements - (s.repeats - 1) * s.lanes;
     if (block == 1 && repeat * kBlockBytes == lane_bytes && s.lanes * size == lane_bytes) {
         out.add(at(o, write, 1, ((s.repeats - 1) * s.lanes + last) * size, 0));
@@ -82,9 +81,17 @@ void add_strided(AccessList& out, const BoundOperand& o, bool write, const Vecto
         tail.start += whole * repeat * kBlockBytes;
         out.add(tail);
     } else {
-        // one rectangle that covers every block touched; exact enough for bounds, conservative for hazards
-        const I run = block == 0 ? kBlockBytes : (blocks - 1) * block * kBlockBytes + kBlockBytes;
-        out.add(at(o, write, s.repeats, run, repeat * kBlockBytes));
+        // rectangles that cover every block touched: exact for bounds, conservative for hazards
+        const auto add = [&](I first, I repeats, I lanes) {
+            const I blocks = ceil_div(lanes * size, kBlockBytes);
+            const I run = block == 0 ? std::min<I>(kBlockBytes, lanes * size) : (blocks - 1) * (block - 1) * kBlockBytes + lanes * size;
+            Access a = at(o, write, repeats, run, repeat * kBlockBytes);
+            a.start += first * repeat * kBlockBytes;
+            out.add(a);
+        };
+        const I whole = last == s.lanes ? s.repeats : s.repeats - 1;
+        add(0, whole, s.lanes);
+        if (whole < s.repeats) add(whole, 1, last);
     }
 }
 
@@ -102,13 +109,20 @@ AccessList of(Op op, const VectorT<I>& v) {
         add_strided(out, v.dst, true, {s.repeats, full, s.repeats * full}, dst_size, kRepeatBytes, v.dst_block, v.dst_repeat);
         return out;
     }
+    if (op == Op::vtrans) {
+        const I blocks = kFractalRows;
+        out.add(at(v.src0, false, s.repeats, ((blocks - 1) * v.src0_block + 1) * kBlockBytes, v.src0_repeat * kBlockBytes));
+        out.add(at(v.dst, true, s.repeats, ((blocks - 1) * v.dst_block + 1) * kBlockBytes, v.dst_repeat * kBlockBytes));
+        return out;
+    }
     add_strided(out, v.src0, false, s, src_size, full * src_size, v.src0_block, v.src0_repeat);
     add_strided(out, v.src1, false, s, src_size, full * src_size, v.src1_block, v.src1_repeat);
     if (op == Op::vcmp) {
         out.add(at(v.dst, true, 1, ceil_div(s.repeats * full, 8), 0));
     } else if (is_reduction(d.timing)) {
-        const I per_repeat = d.timing == TimingClass::v_cg ? 8 : 1;
-        out.add(at(v.dst, true, 1, (d.timing == TimingClass::v_cg ? ceil_div(s.elements * src_size, kBlockBytes) : s.repeats * per_repeat) * dst_size, 0));
+        const I last = s.elements - (s.repeats - 1) * s.lanes;  // a block reduction gives eight results a repeat, the last one fewer
+        const I results = d.timing == TimingClass::v_cg ? (s.repeats - 1) * 8 + ceil_div(last * src_size, kBlockBytes) : s.repeats;
+        out.add(at(v.dst, true, 1, results * dst_size, 0));
     } else {
         if (op == Op::vmla || op == Op::vaxpy) add_strided(out, v.dst, false, s, dst_size, full * dst_size, v.dst_block, v.dst_repeat);
         add_strided(out, v.dst, true, s, dst_size, full * dst_size, v.dst_block, v.dst_repeat);

@@ -94,7 +94,10 @@ struct CubeT {
 
 /// Vector and reduction instructions. `repeats` repeats of 8 blocks; strides in 32-byte blocks (block stride inside a repeat, repeat stride
 /// between repeats). mode normal: `mask_hi:mask_lo` enables lanes of every repeat; mode counter: the first `count` elements in repeat order
-/// are processed and `repeats` follows from it. Reductions write densely from dst. A conversion counts repeats in its wider type.
+/// are processed and `repeats` follows from it. Reductions write densely from dst (vcg*: result b of repeat r is element 8 * r + b). A conversion
+/// counts repeats in its wider type. vcmp writes bit (r * lanes of a full repeat + lane) from dst and leaves the same bits in the core's compare
+/// mask, which the next vsel reads. vbrcb and vtrans work on whole repeats; a repeat of vtrans is 16 blocks of 32 bytes, read as 16 rows
+/// and written as their columns one after the other.
 template <class E>
 struct VectorT {
     OperandT<E> dst, src0, src1;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Run-time checks of bound instructions: touched bytes against tensors and spaces, sizes and alignments that were not known before the run, and
-// bytes read that nothing has written. Field limits are isa::verify_bound's business, order is the hazard tracker's.
+// Run-time checks of bound instructions: touched bytes against tensors and spaces, and bytes read that nothing has written. Negative sizes,
+// alignment and field limits are isa::verify_bound's business (SeenInstances says when to ask it), order is the hazard tracker's.
 #include <optional>
 #include <span>
+#include <unordered_set>
 #include <vector>
 
 #include "isa/access.h"
@@ -14,9 +15,17 @@
 
 namespace sfumato::sim {
 
-/// Bounds, negative sizes and alignment of one instance. `accesses` are isa::accesses(bound). Cheap: a few comparisons when nothing is wrong.
+/// Bounds of one instance. `accesses` are isa::accesses(bound). Cheap: a few comparisons when nothing is wrong.
 std::optional<isa::Diagnostic> check_bound(const isa::Program&, const isa::Chip&, CoreRef, std::span<const int> tensor_map, const DeviceMemory&,
                                            const isa::BoundInstr&, const isa::AccessList& accesses);
+/// Remembers which instances were seen in a launch, up to offsets in GM, so that isa::verify_bound is asked once for each.
+class SeenInstances {
+public:
+    bool first(const isa::BoundInstr&);
+
+private:
+    std::unordered_set<std::uint64_t> seen_;
+};
 /// Bounds of a control load.
 std::optional<isa::Diagnostic> check_load(const isa::Program&, CoreRef, std::span<const int> tensor_map, const DeviceMemory&, const isa::Load&,
                                           std::int64_t index);
