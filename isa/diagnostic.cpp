@@ -53,6 +53,15 @@ std::string to_text(const std::vector<Diagnostic>& list) {
     return out;
 }
 
+std::string with_separators(std::int64_t v) {
+    std::string digits = std::to_string(v < 0 ? -v : v), out;
+    for (std::size_t i = 0; i < digits.size(); ++i) {
+        if (i && (digits.size() - i) % 3 == 0) out += ',';
+        out += digits[i];
+    }
+    return v < 0 ? "-" + out : out;
+}
+
 std::string nearest(std::string_view wanted, const std::vector<std::string>& names) {
     std::string best;
     std::size_t least = std::max<std::size_t>(2, wanted.size() / 2) + 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What is said to a user: diagnostics are values collected in a list, input errors are exceptions, broken invariants are our bugs.
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -62,6 +63,9 @@ struct InternalError : std::logic_error {
 inline void check(bool ok, const char* what, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {  // clang 14 lacks source_location
     if (!ok) throw InternalError(std::string(what) + " (" + file + ":" + std::to_string(line) + ")");
 }
+
+/// "196,608"
+std::string with_separators(std::int64_t);
 
 /// The nearest of `names` to `wanted` by edit distance, or "" when none is near.
 std::string nearest(std::string_view wanted, const std::vector<std::string>& names);

@@ -11,15 +11,6 @@ namespace sfumato::dsl {
 
 using namespace isa;
 
-std::string with_separators(std::int64_t v) {
-    std::string digits = std::to_string(v < 0 ? -v : v), out;
-    for (std::size_t i = 0; i < digits.size(); ++i) {
-        if (i && (digits.size() - i) % 3 == 0) out += ',';
-        out += digits[i];
-    }
-    return v < 0 ? "-" + out : out;
-}
-
 namespace {
 
 std::string size_text(std::int64_t bytes, std::int64_t capacity) {

@@ -46,7 +46,6 @@ std::string to_text(const CapacityReport&, const isa::Program&);
 /// Addresses over live ranges, one block of text per space.
 std::string memory_map(const CapacityReport&, const isa::Program&);
 
-/// "196,608"
-std::string with_separators(std::int64_t);
+using isa::with_separators;
 
 }  // namespace sfumato::dsl
