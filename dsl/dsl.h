@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The one include of a kernel author.
+#include "dsl/compile.h"
 #include "dsl/index.h"
 #include "dsl/loops.h"
 #include "dsl/motion.h"
