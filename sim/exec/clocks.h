@@ -29,13 +29,16 @@ struct Clock {
         join(own, b.own);
         learn_table(b.others);
     }
-    /// Takes over what a pipe of core `from` knows, seen from core `self`.
-    void learn_from_core(const Clock& b, std::size_t from, std::size_t self, std::size_t cores) {
-        learn_table(b.others);
-        Table table = others ? *others : Table(cores);
-        join(table[from], b.own);
-        join(own, table[self]);
-        others = std::make_shared<const Table>(std::move(table));
+    /// What this pipe of core `self` knows, as a table that another core can learn.
+    Table table(std::size_t self, std::size_t cores) const {
+        Table t = others ? *others : Table(cores);
+        join(t[self], own);
+        return t;
+    }
+    /// Takes over a table from another core.
+    void learn_cross(const std::shared_ptr<const Table>& t, std::size_t self) {
+        learn_table(t);
+        join(own, (*t)[self]);
     }
     std::int64_t known(std::size_t core, isa::Pipe p) const { return others ? (*others)[core][static_cast<std::size_t>(p)] : 0; }
 
