@@ -8,20 +8,19 @@ namespace sfumato::sim::hw {
 
 L2::L2(const isa::Chip& chip) : line_bytes_(chip.l2.line), hashed_(chip.l2.hashed) {
     line_shift_ = std::countr_zero(static_cast<std::uint64_t>(line_bytes_));
-    // a sector is what one request moves; 32 of them is what a mask holds
-    sector_bytes_ = std::clamp<std::int64_t>(chip.gm.request, std::max<std::int64_t>(1, line_bytes_ / 32), line_bytes_);
-    sector_shift_ = std::countr_zero(static_cast<std::uint64_t>(sector_bytes_));
+    // a sector is what one request moves
+    const std::int64_t sector = std::clamp<std::int64_t>(chip.gm.request, std::max<std::int64_t>(1, line_bytes_ / kSectors), line_bytes_);
+    sector_shift_ = std::countr_zero(std::bit_floor(static_cast<std::uint64_t>(sector)));
+    whole_ = mask(0, line_bytes_);
     ways_ = static_cast<std::size_t>(std::max<std::int64_t>(1, chip.l2.ways));
     sets_ = static_cast<std::size_t>(chip.l2.capacity / line_bytes_) / ways_;
-    slots_.resize(sets_ * ways_);
+    slots_.resize(sets_ * ways_, -1);
     hand_.resize(sets_, 0);
 }
 
-std::uint32_t& L2::entry(std::int64_t line) {
-    const auto page = static_cast<std::size_t>(line >> kPageBits);
+void L2::add_page(std::size_t page) {
     if (page >= pages_.size()) pages_.resize(page + 1);
-    if (!pages_[page]) pages_[page] = std::make_unique<Page>();
-    return (*pages_[page])[static_cast<std::size_t>(line) & ((std::size_t{1} << kPageBits) - 1)];
+    pages_[page] = std::make_unique<Page>();
 }
 
 std::size_t L2::set_of(std::int64_t line) const {
@@ -33,95 +32,88 @@ std::size_t L2::set_of(std::int64_t line) const {
     return static_cast<std::size_t>(x % sets_);
 }
 
-std::uint32_t L2::mask(std::int64_t first, std::int64_t last) const {
-    const auto lo = static_cast<unsigned>(first >> sector_shift_), hi = static_cast<unsigned>((last - 1) >> sector_shift_);
-    return static_cast<std::uint32_t>(((std::uint64_t{2} << hi) - 1) & ~((std::uint64_t{1} << lo) - 1));
-}
+std::int64_t L2::bytes_of(std::uint8_t sectors) const { return static_cast<std::int64_t>(std::popcount(sectors)) << sector_shift_; }
 
-L2::Slot& L2::allocate(std::int64_t line, std::uint32_t& where, Found& found) {
+// Second chance: a line used since the hand last passed stays, every other one goes.
+void L2::allocate(std::int64_t line, Line& l, Found& found) {
     const std::size_t set = set_of(line), base = set * ways_;
     std::size_t way = hand_[set];
     for (;; way = way + 1 == ways_ ? 0 : way + 1) {
-        Slot& s = slots_[base + way];
-        if (s.line < 0 || !s.recent) break;
-        s.recent = false;
+        if (slots_[base + way] < 0) break;
+        Line& old = entry(slots_[base + way]);
+        if (!old.recent) {
+            found.victim = true;
+            found.evicted = bytes_of(old.dirty);
+            old = Line{};
+            break;
+        }
+        old.recent = false;
     }
     hand_[set] = static_cast<std::uint16_t>(way + 1 == ways_ ? 0 : way + 1);
-    Slot& s = slots_[base + way];
-    if (s.line >= 0) {
-        entry(s.line) = 0;
-        found.victim = true;
-        found.evicted = static_cast<std::int64_t>(std::popcount(s.dirty)) << sector_shift_;
-    }
-    s = Slot{};
-    s.line = line;
-    where = static_cast<std::uint32_t>(base + way + 1);
-    return s;
+    slots_[base + way] = line;
+    l = Line{};
+    l.slot = static_cast<std::uint32_t>(base + way + 1);
 }
 
 L2::Found L2::read(std::int64_t line, std::int64_t first, std::int64_t last, Serial who, bool bypass) {
     Found out;
-    const std::uint32_t need = mask(first, last);
-    const auto bytes = [&](std::uint32_t m) { return static_cast<std::int64_t>(std::popcount(m)) << sector_shift_; };
+    const std::uint8_t need = mask(first, last);
     if (!enabled()) {
-        out.missing = bytes(need);
+        out.missing = bytes_of(need);
         return out;
     }
-    std::uint32_t& where = entry(line);
-    const std::uint32_t whole = mask(0, line_bytes_);
-    if (where == 0) {
-        out.missing = bytes(bypass ? need : whole);  // a miss fetches the whole line, unless it goes around L2
+    Line& l = entry(line);
+    if (l.slot == 0) {
+        out.missing = bytes_of(bypass ? need : whole_);  // a miss fetches the whole line, unless it goes around L2
         if (bypass) return out;
-        Slot& s = allocate(line, where, out);
-        s.sectors = whole;
-        s.filler = s.reader = who;
-        return out;
-    }
-    Slot& s = slots_[where - 1];
-    s.recent = true;
-    out.filler = s.filler;
-    out.reader = s.reader;
-    out.sharers = &s.sharers;
-    out.present = (need & ~s.sectors) == 0;
-    if (!out.present) {
-        out.missing = bytes((bypass ? need : whole) & ~s.sectors);
-        if (!bypass) {
-            s.sectors = whole;
-            s.filler = who;
+        allocate(line, l, out);
+        l.sectors = whole_;
+        l.filler = who;
+    } else {
+        l.recent = true;
+        out.filler = l.filler;
+        out.reader = l.reader;
+        out.present = (need & ~l.sectors) == 0;
+        if (!out.present) {
+            out.missing = bytes_of(static_cast<std::uint8_t>((bypass ? need : whole_) & ~l.sectors));
+            if (!bypass) {
+                l.sectors = whole_;
+                l.filler = who;
+            }
         }
     }
-    s.reader = who;
+    l.reader = who;
+    out.line = &l;
     return out;
 }
 
 L2::Found L2::write(std::int64_t line, std::int64_t first, std::int64_t last, Serial who, bool bypass) {
     Found out;
-    const std::uint32_t touched = mask(first, last);
+    const std::uint8_t touched = mask(first, last);
     if (!enabled()) return out;
-    std::uint32_t& where = entry(line);
-    if (where == 0) {
+    Line& l = entry(line);
+    if (l.slot == 0) {
         if (bypass) return out;
-        Slot& s = allocate(line, where, out);
-        s.sectors = s.dirty = touched;
-        s.reader = who;
-        return out;
+        allocate(line, l, out);
+        l.dirty = touched;
+    } else {
+        out.present = true;
+        l.recent = true;
+        if (bypass) l.dirty &= static_cast<std::uint8_t>(~touched);  // the bytes go to memory as well, so this copy is clean
+        else l.dirty |= touched;
     }
-    Slot& s = slots_[where - 1];
-    out.present = true;
-    s.sectors |= touched;
-    s.recent = true;
-    s.reader = who;
-    if (bypass) s.dirty &= ~touched;  // the bytes go to memory as well, so this copy is clean
-    else s.dirty |= touched;
+    l.sectors |= touched;
+    l.reader = who;
+    out.line = &l;
     return out;
 }
 
 void L2::warm(std::int64_t line) {
     if (!enabled()) return;
     Found ignored;
-    std::uint32_t& where = entry(line);
-    Slot& s = where == 0 ? allocate(line, where, ignored) : slots_[where - 1];
-    s.sectors = mask(0, line_bytes_);
+    Line& l = entry(line);
+    if (l.slot == 0) allocate(line, l, ignored);
+    l.sectors = whole_;
 }
 
 }  // namespace sfumato::sim::hw

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Tags of the shared L2: which sectors of which lines are present, which are dirty, and which transfer is filling or reading a line. A paged
-// map leads from a line to its slot, so that a lookup costs the same at any associativity; CLOCK chooses victims.
+// table holds the state of each line of GM, so that a lookup costs the same at any associativity and neighbours lie together; the slots of a set
+// are only looked at when a line needs room, and CLOCK chooses its victim.
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -18,13 +19,21 @@ class L2 {
 public:
     explicit L2(const isa::Chip&);
 
+    /// A line of GM as L2 knows it; slot 0: not present.
+    struct Line {
+        std::uint32_t slot = 0;   ///< where it lies, counted from 1
+        Serial filler = 0;        ///< last transfer that fetched sectors of the line
+        Serial reader = 0;        ///< last transfer that used the line
+        std::uint8_t sectors = 0, dirty = 0;
+        std::uint8_t sharers = 0;  ///< transfers that read it at the same time, kept by the caller
+        bool recent = false;
+    };
     /// What a line access found.
     struct Found {
+        Line* line = nullptr;      ///< of a line that is present now
         bool present = false;      ///< every sector asked for was there (or is being filled)
         std::int64_t missing = 0;  ///< bytes to fetch: the rest of the line, or what was asked for when it goes around L2
-        Serial filler = 0;         ///< last transfer that fetched sectors of the line
-        Serial reader = 0;         ///< last transfer that read the line before this one
-        std::uint16_t* sharers = nullptr;  ///< of a present line: how many transfers read it at the same time, kept by the caller
+        Serial filler = 0, reader = 0;  ///< of the line before this access
         std::int64_t evicted = 0;  ///< dirty bytes that had to leave for it
         bool victim = false;       ///< a valid line was replaced
     };
@@ -33,33 +42,45 @@ public:
     Found write(std::int64_t line, std::int64_t first, std::int64_t last, Serial who, bool bypass);
     /// Makes a whole line present and clean.
     void warm(std::int64_t line);
+    /// The line will be asked for soon.
+    void prefetch(std::int64_t line) const {
+        const auto page = static_cast<std::size_t>(line >> kPageBits);
+        if (page < pages_.size() && pages_[page]) __builtin_prefetch(&(*pages_[page])[static_cast<std::size_t>(line) & kPageMask]);
+    }
 
     std::int64_t line_bytes() const { return line_bytes_; }
     int line_shift() const { return line_shift_; }
     bool enabled() const { return !slots_.empty(); }
     std::int64_t capacity_lines() const { return static_cast<std::int64_t>(slots_.size()); }
 
+    int sector_shift() const { return sector_shift_; }
+
 private:
-    struct Slot {
-        std::int64_t line = -1;
-        Serial filler = 0, reader = 0;
-        std::uint32_t sectors = 0, dirty = 0;
-        std::uint16_t sharers = 1;
-        bool recent = false;
-    };
     static constexpr int kPageBits = 12;
-    using Page = std::array<std::uint32_t, std::size_t{1} << kPageBits>;  ///< slot + 1 of each line
+    static constexpr std::size_t kPageMask = (std::size_t{1} << kPageBits) - 1;
+    static constexpr std::int64_t kSectors = 8;  ///< of a line, at most: what a mask holds
+    using Page = std::array<Line, kPageMask + 1>;
 
-    std::uint32_t& entry(std::int64_t line);
+    Line& entry(std::int64_t line) {
+        const auto page = static_cast<std::size_t>(line >> kPageBits);
+        if (page >= pages_.size() || !pages_[page]) add_page(page);
+        return (*pages_[page])[static_cast<std::size_t>(line) & kPageMask];
+    }
+    void add_page(std::size_t);
     std::size_t set_of(std::int64_t line) const;
-    Slot& allocate(std::int64_t line, std::uint32_t& where, Found&);
-    std::uint32_t mask(std::int64_t first, std::int64_t last) const;
+    void allocate(std::int64_t line, Line&, Found&);
+    std::uint8_t mask(std::int64_t first, std::int64_t last) const {
+        const auto lo = static_cast<unsigned>(first >> sector_shift_), hi = static_cast<unsigned>((last - 1) >> sector_shift_);
+        return static_cast<std::uint8_t>(((2u << hi) - 1) & ~((1u << lo) - 1));
+    }
+    std::int64_t bytes_of(std::uint8_t sectors) const;
 
-    std::int64_t line_bytes_ = 0, sector_bytes_ = 0;
+    std::int64_t line_bytes_ = 0;
     int line_shift_ = 0, sector_shift_ = 0;
+    std::uint8_t whole_ = 0;
     std::size_t sets_ = 0, ways_ = 0;
     bool hashed_ = false;
-    std::vector<Slot> slots_;
+    std::vector<std::int64_t> slots_;  ///< line in each slot, -1: free; slots of a set lie together
     std::vector<std::uint16_t> hand_;
     std::vector<std::unique_ptr<Page>> pages_;
 };

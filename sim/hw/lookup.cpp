@@ -7,6 +7,10 @@
 
 namespace sfumato::sim::hw {
 
+namespace {
+constexpr std::int64_t kRowsAhead = 8;  // host latency of a tag is about that of eight look-ups
+}
+
 // Requests of a core for bytes [first, last) of a line: naturally aligned powers of two between the smallest and the largest.
 std::int64_t Memory::requests(std::int64_t first, std::int64_t last) const {
     const std::int64_t least = chip_.gm.request, most = std::max(least, chip_.gm.full_burst);
@@ -47,24 +51,28 @@ void Memory::count_read(const L2::Found& found, Flow& f, Looked& sum, const Kind
     if (found.filler != f.serial && live(found.filler) && (f.fills.empty() || f.fills.back() != found.filler)) {
         if (std::find(f.fills.begin(), f.fills.end(), found.filler) == f.fills.end()) f.fills.push_back(found.filler);
     }
-    if (!found.sharers) return;
+    if (!found.line) return;
     // A line is served to one core after the other.
-    const bool shared = live(found.reader) && live_[found.reader % live_.size()].second != port;
-    *found.sharers = shared ? static_cast<std::uint16_t>(std::min<std::size_t>(*found.sharers + 1u, ports_.size())) : std::uint16_t{1};
-    if (shared) sum.turns += std::max<Fixed>(0, *found.sharers * same_line_ - line_port);
+    const bool shared = live(found.reader) && live_[found.reader & live_mask_].second != port;
+    std::uint8_t& sharers = found.line->sharers;
+    sharers = shared ? static_cast<std::uint8_t>(std::min(sharers + 1, UINT8_MAX)) : std::uint8_t{1};
+    if (shared) sum.turns += std::max<Fixed>(0, sharers * same_line_ - line_port);
 }
 
 Memory::Looked Memory::look_up_lines(Flow& f, int port) {
     Looked sum;
     const Transfer& t = f.what;
-    const std::int64_t request = chip_.gm.request, line_bytes = l2_.line_bytes();
+    const std::int64_t line_bytes = l2_.line_bytes(), sector = std::int64_t{1} << l2_.sector_shift();
     const Fixed per_byte = t.bytes > 0 ? t.port / t.bytes : 0;
     for (std::int64_t r = 0; r < t.rows; ++r) {
         const std::int64_t begin = t.address + r * t.pitch, end = begin + t.row_bytes;
+        l2_.prefetch((begin + kRowsAhead * t.pitch) >> l2_.line_shift());
         for (std::int64_t at = begin; at < end;) {
             const std::int64_t line = at >> l2_.line_shift(), line_start = line << l2_.line_shift();
             const std::int64_t first = at - line_start, last = std::min(end - line_start, line_bytes);
-            const Kind asked{last - first, std::min(isa::round_up(last, request), line_bytes) - first / request * request, requests(first, last)};
+            Kind asked{last - first, line_bytes, 1};
+            if (asked.bytes != line_bytes || line_bytes > chip_.gm.full_burst)
+                asked = {last - first, ((last + sector - 1) & -sector) - (first & -sector), requests(first, last)};
             at = line_start + line_bytes;
             if (!t.write) {
                 count_read(l2_.read(line, first, last, f.serial, t.bypass), f, sum, asked, per_byte * asked.bytes, port);
@@ -85,8 +93,8 @@ Memory::Looked Memory::look_up_lines(Flow& f, int port) {
 
 void Memory::look_up(Flow& f, Port& p) {
     do f.serial = next_serial_++;
-    while (f.serial == 0 || live_[f.serial % live_.size()].first != 0);
-    live_[f.serial % live_.size()] = {f.serial, p.number};
+    while (f.serial == 0 || live_[f.serial & live_mask_].first != 0);
+    live_[f.serial & live_mask_] = {f.serial, p.number};
     const Looked sum = look_up_lines(f, p.number);
     (f.what.write ? stats_.gm_write_bytes : stats_.gm_read_bytes) += f.what.bytes;
     stats_.hbm_write_bytes += sum.evicted;

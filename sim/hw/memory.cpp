@@ -2,6 +2,7 @@
 #include "sim/hw/memory.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace sfumato::sim::hw {
 
@@ -38,7 +39,8 @@ void Memory::connect(int port, CoreRef core, TransferClient* client) {
     // serials of transfers in flight never meet in this table: there are fewer of them than entries
     std::int64_t most = 1;
     for (const isa::PathTiming& t : chip_.paths) most = std::max(most, t.outstanding);
-    live_.assign(ports_.size() * static_cast<std::size_t>(2 * most + 2), {0, 0});
+    live_.assign(std::bit_ceil(ports_.size() * static_cast<std::size_t>(2 * most + 2)), {0, 0});
+    live_mask_ = live_.size() - 1;
 }
 
 void Memory::warm(std::int64_t address, std::int64_t bytes) {
@@ -176,7 +178,7 @@ void Memory::finish_segment(Port& p, Tick t) {
 
 void Memory::complete(Port& p, Tick t) {
     Flow& f = p.front();
-    live_[f.serial % live_.size()] = {0, 0};
+    live_[f.serial & live_mask_] = {0, 0};
     if (recorder_.listening()) {
         Event e;
         e.kind = EventKind::counter;

@@ -87,7 +87,7 @@ private:
     void move_until(Server, Tick);
     void arm();
     void arm_tail();
-    bool live(Serial s) const { return s != 0 && live_[s % live_.size()].first == s; }
+    bool live(Serial s) const { return s != 0 && live_[s & live_mask_].first == s; }
 
     const isa::Chip& chip_;
     Recorder& recorder_;
@@ -100,6 +100,7 @@ private:
     std::vector<Demand> demands_;
     std::vector<std::pair<int, Transfer>> submitted_;
     std::vector<std::pair<Serial, int>> live_;  ///< (serial, port) of transfers in flight, by serial modulo size
+    std::size_t live_mask_ = 0;
     Serial next_serial_ = 1;
     MemoryStats stats_;
     sc_core::sc_event timer_, tail_;
