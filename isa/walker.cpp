@@ -4,25 +4,11 @@
 #include <cstring>
 
 #include "isa/diagnostic.h"
+#include "isa/fields.h"
 
 namespace sfumato::isa {
 
 namespace {
-
-template <class T>
-struct is_operand : std::false_type {};
-template <class E>
-struct is_operand<OperandT<E>> : std::true_type {};
-
-// Calls f(symbolic member, bound member) for every field of one family.
-template <class Symbolic, class Bound, class F>
-void zip_fields(const Symbolic& s, Bound& b, F&& f) {
-    const auto fs = Symbolic::fields();
-    const auto fb = Bound::fields();
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-        (f(s.*(std::get<I>(fs).member), b.*(std::get<I>(fb).member)), ...);
-    }(std::make_index_sequence<std::tuple_size_v<decltype(fs)>>{});
-}
 
 // Calls on_expr(expr, int64&) and on_operand(operand, bound operand&) for the parts that depend on symbols; copies the rest.
 template <class OnExpr, class OnOperand>
@@ -35,7 +21,7 @@ void visit_parts(const Operands& symbolic, BoundOperands& bound, OnExpr&& on_exp
             using S = std::remove_cvref_t<decltype(s)>;
             if constexpr (std::is_same_v<S, Expr>) {
                 on_expr(s, b);
-            } else if constexpr (is_operand<S>::value) {
+            } else if constexpr (IsOperand<S>::value) {
                 b.space = s.space;
                 b.object = s.object;
                 on_operand(s, b);
