@@ -11,16 +11,6 @@ void Builder::refuse(SourceId source, isa::Code code, std::string message, std::
     throw isa::Rejected({diagnose(kernel_.frame, source, code, std::move(message), std::move(notes))});
 }
 
-Region& Builder::open(Region r) {
-    append(std::move(r));
-    open_.push_back(&std::get<Region>(open_.empty() ? kernel_.body.nodes.back().node : open_.back()->nodes.back().node));
-    return *open_.back();
-}
-void Builder::close() {
-    isa::check(!open_.empty(), "a region is closed that was never opened");
-    open_.pop_back();
-}
-
 std::int32_t Builder::view(View v) {
     kernel_.views.push_back(std::move(v));
     return static_cast<std::int32_t>(kernel_.views.size() - 1);

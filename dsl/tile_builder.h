@@ -8,23 +8,10 @@ namespace sfumato::dsl::tile {
 
 class Builder {
 public:
-    Builder() = default;
-    Builder(const Builder&) = delete;
-    Builder& operator=(const Builder&) = delete;
+    /// Operations are appended to `region`, which lies in `kernel` or is about to be put there.
+    Builder(Kernel& kernel, Region& region) : kernel_(kernel), region_(region) {}
 
-    Kernel& kernel() { return kernel_; }
-    isa::ExprPool& exprs() { return kernel_.frame.exprs; }
     const Value& value(ValueId v) const { return kernel_.values[static_cast<std::size_t>(v)]; }
-
-    /// Regions nest; close() ends the innermost one.
-    Region& open(Region);
-    void close();
-    Region& region() { return open_.empty() ? kernel_.body : *open_.back(); }
-    std::size_t depth() const { return open_.size(); }
-    template <class T>
-    void append(T node) {
-        region().nodes.push_back({std::move(node)});
-    }
 
     std::int32_t view(View);
     ValueId load(std::int32_t view, Expr i, Expr j, SourceId);
@@ -45,8 +32,10 @@ private:
     ValueId emit(Op, DType, Shape);
     [[noreturn]] void refuse(SourceId, isa::Code, std::string message, std::vector<std::string> notes = {}) const;
 
-    Kernel kernel_;
-    std::vector<Region*> open_;
+    void append(Op op) { region_.nodes.push_back({std::move(op)}); }
+
+    Kernel& kernel_;
+    Region& region_;
 };
 
 /// "f16[128 x 64]"

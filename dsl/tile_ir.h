@@ -86,10 +86,10 @@ struct View {
 struct Op {
     OpKind kind = OpKind::full;
     ValueId result = -1;           ///< -1: store, set
-    std::vector<ValueId> args;
+    std::vector<ValueId> args{};
     double scalar = 0;
     std::int32_t view = -1;        ///< load, store
-    Expr i, j;
+    Expr i{}, j{};
     CellId cell = -1;              ///< get, set
     SourceId source = -1;
 };

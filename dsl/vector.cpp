@@ -3,123 +3,152 @@
 
 #include <algorithm>
 
+#include "isa/diagnostic.h"
 #include "isa/limits.h"
 
 namespace sfumato::dsl {
 
 namespace {
 
-using isa::Expr;
+constexpr std::int64_t kBlocks = isa::kRepeatBytes / isa::kBlockBytes;
 
-class Legaliser {
+isa::Vector base(Emitter& e, const UbTile& dst, const UbTile* a, const UbTile* b, double scalar) {
+    isa::Vector v;
+    v.dst = dst.at;
+    v.dst_dtype = dst.dtype;
+    v.dtype = a ? a->dtype : dst.dtype;
+    v.scalar = scalar;
+    const isa::Operand absent{isa::Space::none, -1, e.constant(0), e.constant(0)};
+    v.src0 = a ? a->at : absent;
+    v.src1 = b ? b->at : absent;
+    // blocks an operand takes of each repeat; the wider type of a conversion fills all eight
+    const int width = std::max(isa::bytes_of(v.dtype), isa::bytes_of(v.dst_dtype));
+    const auto repeat = [&](isa::DType t) { return e.constant(kBlocks * isa::bytes_of(t) / width); };
+    v.count = v.repeats = e.constant(0);
+    v.dst_block = v.src0_block = v.src1_block = e.constant(1);
+    v.dst_repeat = repeat(v.dst_dtype);
+    v.src0_repeat = a ? repeat(v.dtype) : e.constant(0);
+    v.src1_repeat = b ? repeat(v.dtype) : e.constant(0);
+    if (!a) v.src0_block = e.constant(0);
+    if (!b) v.src1_block = e.constant(0);
+    return v;
+}
+
+isa::Operand moved(Emitter& e, isa::Operand o, Expr elements, isa::DType t) {
+    const Expr bytes = e.exprs().mul(elements, e.constant(isa::bytes_of(t)));
+    o.offset = o.offset ? e.exprs().add(o.offset, bytes) : bytes;
+    return o;
+}
+
+/// One column chunk of a broadcast: `lanes` columns of every row, a repeat for each row.
+struct Chunk {
+    Expr first_col;
+    std::int64_t lanes;
+};
+
+class Broadcast {
 public:
-    Legaliser(isa::Program& p, const VectorWork& w) : p_(p), e_(p.exprs), w_(w) {}
+    Broadcast(Emitter& e, isa::Op op, const UbTile& dst, const UbTile& a, const UbTile& b, Spread spread, bool swapped, isa::SourceId source)
+        : emit_(e), op_(op), dst_(dst), a_(a), b_(b), spread_(spread), swapped_(swapped), source_(source) {}
 
-    void run(isa::Block& out) {
-        if (broadcast(w_.src0) || broadcast(w_.src1)) return spread_rows(out);
-        isa::Vector v = contiguous(w_.dst.at, w_.src0.at, w_.src1.at);
-        v.count = e_.mul(w_.dst.rows, w_.dst.pitch);
-        out.push_back(instr(v));
+    void run() {
+        isa::ExprPool& x = emit_.exprs();
+        const std::int64_t lanes = isa::kRepeatBytes / isa::bytes_of(dst_.dtype), block = isa::kBlockBytes / isa::bytes_of(dst_.dtype);
+        const Expr whole = x.floor_div(dst_.pitch, emit_.constant(lanes));
+        if (dst_.max_pitch >= lanes) loop("c", whole, dst_.max_pitch / lanes, [&](Expr c) { rows({x.mul(c, emit_.constant(lanes)), lanes}); });
+        if (x.is_constant(dst_.pitch) && dst_.max_pitch % lanes == 0) return;
+        // what is left, a 32-byte block at a time
+        const Expr done = x.mul(whole, emit_.constant(lanes)), rest = x.floor_div(x.sub(dst_.pitch, done), emit_.constant(block));
+        loop("c", rest, lanes / block - 1, [&](Expr c) { rows({x.add(done, x.mul(c, emit_.constant(block))), block}); });
     }
 
 private:
-    Expr num(std::int64_t v) { return e_.constant(v); }
-    bool broadcast(const UbTile& t) const { return t.present() && t.max_rows == 1 && w_.dst.max_rows > 1; }
-    std::int64_t lanes() const { return isa::kRepeatBytes / std::max(isa::bytes_of(w_.dst.dtype), isa::bytes_of(type())); }
-    isa::DType type() const { return w_.src0.present() ? w_.src0.dtype : w_.dst.dtype; }
-    std::int64_t repeat_blocks(const UbTile& t) const { return lanes() * isa::bytes_of(t.dtype) / isa::kBlockBytes; }
-
-    isa::Stmt instr(const isa::Vector& v) {
-        isa::Instr i;
-        i.op = w_.op;
-        i.operands = v;
-        i.source = w_.source;
-        i.hand = w_.hand;
-        return {std::move(i)};
-    }
-    isa::Vector contiguous(isa::Operand dst, isa::Operand src0, isa::Operand src1) {
-        isa::Vector v;
-        v.dst = dst;
-        v.src0 = src0;
-        v.src1 = src1;
-        v.dtype = type();
-        v.dst_dtype = w_.dst.dtype;
-        v.scalar = w_.scalar;
-        v.count = v.repeats = num(0);
-        v.dst_block = num(1);
-        v.dst_repeat = num(repeat_blocks(w_.dst));
-        v.src0_block = v.src0_repeat = v.src1_block = v.src1_repeat = num(0);
-        if (w_.src0.present()) {
-            v.src0_block = num(1);
-            v.src0_repeat = num(repeat_blocks(w_.src0));
-        }
-        if (w_.src1.present()) {
-            v.src1_block = num(1);
-            v.src1_repeat = num(repeat_blocks(w_.src1));
-        }
-        return v;
-    }
-    /// Operand of a tile, `row` rows down and `elements` across; a broadcast source stays in its row.
-    isa::Operand moved(const UbTile& t, Expr row, Expr elements) {
-        isa::Operand o = t.at;
-        if (!t.present()) return o;
-        const Expr down = broadcast(t) ? num(0) : e_.mul(row, w_.dst.pitch);
-        const Expr bytes = e_.mul(e_.add(down, elements), num(isa::bytes_of(t.dtype)));
-        o.offset = o.offset ? e_.add(o.offset, bytes) : bytes;
-        return o;
-    }
-    isa::Vector at(Expr row, Expr elements) {
-        return contiguous(moved(w_.dst, row, elements), moved(w_.src0, row, elements), moved(w_.src1, row, elements));
-    }
     template <class F>
-    void loop(isa::Block& out, Expr trips, F&& body) {
-        if (e_.is_constant(trips) && e_.node(trips).value <= 0) return;
-        if (e_.is_constant(trips, 1)) return body(out, num(0));
-        isa::Loop l;
-        l.counter = p_.add_symbol("v" + std::to_string(p_.symbols.size()), isa::SymbolKind::loop);
-        l.trips = trips;
-        l.source = w_.source;
-        body(l.body, p_.symbol(l.counter));
-        out.push_back({std::move(l)});
+    void loop(const char* stem, Expr trips, std::int64_t most, F&& body) {
+        if (emit_.exprs().is_constant(trips, 1)) return body(emit_.constant(0));
+        if (most <= 0 || emit_.exprs().is_constant(trips, 0)) return;
+        const isa::SymbolId s = emit_.new_loop_symbol(stem);
+        emit_.open_loop(s, trips, 1, source_);
+        body(emit_.program().symbol(s));
+        emit_.close();
     }
-
-    /// Whole repeats go down the rows with a source that does not move; what is left of each row is one counter-mode instruction a row.
-    void spread_rows(isa::Block& out) {
-        const std::int64_t row_blocks = isa::ceil_div(w_.dst.max_pitch * isa::bytes_of(w_.dst.dtype), isa::kBlockBytes);
-        const bool strides_fit = row_blocks <= isa::kMaxRepeatStrideBinary && w_.op != isa::Op::vconv;
-        const Expr full = strides_fit ? e_.floor_div(w_.dst.pitch, num(lanes())) : num(0);
-        const Expr left = strides_fit ? e_.mod(w_.dst.pitch, num(lanes())) : w_.dst.pitch;
-        const std::int64_t groups = isa::ceil_div(w_.dst.max_rows, isa::kMaxRepeats);
-        loop(out, full, [&](isa::Block& body, Expr chunk) {
-            for (std::int64_t g = 0; g < groups; ++g) body.push_back(instr(down_rows(num(g * isa::kMaxRepeats), e_.mul(chunk, num(lanes())))));
-        });
-        const Expr some = strides_fit ? e_.min(left, num(1)) : num(1);
-        loop(out, e_.mul(some, w_.dst.rows), [&](isa::Block& body, Expr row) {
-            isa::Vector v = at(row, e_.mul(full, num(lanes())));
-            v.count = left;
-            body.push_back(instr(v));
+    void rows(Chunk c) {
+        isa::ExprPool& x = emit_.exprs();
+        if (dst_.max_rows <= isa::kMaxRepeats) return instr(c, emit_.constant(0), dst_.rows);
+        constexpr std::int64_t kStep = 240;
+        loop("r", x.ceil_div(dst_.rows, kStep), isa::ceil_div(dst_.max_rows, kStep), [&](Expr r) {
+            const Expr first = x.mul(r, emit_.constant(kStep));
+            instr(c, first, x.min(x.sub(dst_.rows, first), emit_.constant(kStep)));
         });
     }
-    isa::Vector down_rows(Expr first_row, Expr elements) {
-        isa::Vector v = at(first_row, elements);
-        const Expr stride = e_.floor_div(w_.dst.pitch, num(isa::kBlockBytes / isa::bytes_of(w_.dst.dtype)));
+    void instr(Chunk c, Expr first_row, Expr count) {
+        isa::ExprPool& x = emit_.exprs();
+        isa::Vector v = base(emit_, dst_, swapped_ ? &b_ : &a_, swapped_ ? &a_ : &b_, 0);
+        const std::int64_t block = isa::kBlockBytes / isa::bytes_of(dst_.dtype);
         v.mode = isa::MaskMode::normal;
-        v.mask_lo = ~std::uint64_t{0};
-        v.mask_hi = lanes() > 64 ? ~std::uint64_t{0} : 0;
-        v.repeats = e_.max(e_.min(e_.sub(w_.dst.rows, first_row), num(isa::kMaxRepeats)), num(0));
-        v.dst_repeat = stride;
-        if (w_.src0.present()) v.src0_repeat = broadcast(w_.src0) ? num(0) : stride;
-        if (w_.src1.present()) v.src1_repeat = broadcast(w_.src1) ? num(0) : stride;
-        return v;
+        v.repeats = count;
+        v.mask_lo = c.lanes >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << c.lanes) - 1;
+        v.mask_hi = c.lanes > 64 ? (c.lanes >= 128 ? ~std::uint64_t{0} : (std::uint64_t{1} << (c.lanes - 64)) - 1) : 0;
+        const auto tile = [&](const UbTile& t, isa::Operand& o, Expr& repeat) {
+            o = moved(emit_, t.at, x.add(x.mul(first_row, t.pitch), c.first_col), t.dtype);
+            repeat = x.floor_div(t.pitch, emit_.constant(block));
+        };
+        tile(dst_, v.dst, v.dst_repeat);
+        tile(a_, swapped_ ? v.src1 : v.src0, swapped_ ? v.src1_repeat : v.src0_repeat);
+        isa::Operand& o = swapped_ ? v.src0 : v.src1;
+        if (spread_ == Spread::row) {
+            o = moved(emit_, b_.at, c.first_col, b_.dtype);
+            (swapped_ ? v.src0_repeat : v.src1_repeat) = emit_.constant(0);
+        } else {  // one block a row, read again for every block of the repeat
+            o = moved(emit_, b_.at, x.mul(first_row, emit_.constant(block)), b_.dtype);
+            (swapped_ ? v.src0_repeat : v.src1_repeat) = emit_.constant(1);
+            (swapped_ ? v.src0_block : v.src1_block) = emit_.constant(0);
+        }
+        emit_.instr(op_, v, source_);
     }
 
-    isa::Program& p_;
-    isa::ExprPool& e_;
-    const VectorWork& w_;
+    Emitter& emit_;
+    isa::Op op_;
+    const UbTile &dst_, &a_, &b_;
+    Spread spread_;
+    bool swapped_;
+    isa::SourceId source_;
 };
 
 }  // namespace
 
-void legalise(isa::Program& p, isa::Block& out, const VectorWork& work) { Legaliser(p, work).run(out); }
+Expr run_length(Emitter& e, const UbTile& t) { return t.max_rows == 1 ? t.cols : e.exprs().mul(t.rows, t.pitch); }
+
+void vector_unary(Emitter& e, isa::Op op, const UbTile& dst, const UbTile& a, double scalar, isa::SourceId source) {
+    isa::Vector v = base(e, dst, &a, nullptr, scalar);
+    v.count = run_length(e, dst);
+    e.instr(op, v, source);
+}
+
+void vector_fill(Emitter& e, const UbTile& dst, double scalar, isa::SourceId source) {
+    isa::Vector v = base(e, dst, nullptr, nullptr, scalar);
+    v.count = run_length(e, dst);
+    e.instr(isa::Op::vdup, v, source);
+}
+
+void vector_binary(Emitter& e, isa::Op op, const UbTile& dst, const UbTile& a, const UbTile& b, Spread spread, bool swapped, const UbTile* scratch,
+                   isa::SourceId source) {
+    if (spread == Spread::none || (spread == Spread::row && dst.max_rows == 1)) {
+        isa::Vector v = base(e, dst, swapped ? &b : &a, swapped ? &a : &b, 0);
+        v.count = run_length(e, dst);
+        return e.instr(op, v, source);
+    }
+    if (spread == Spread::row) return Broadcast(e, op, dst, a, b, spread, swapped, source).run();
+    isa::check(scratch != nullptr, "a column broadcast needs scratch");
+    isa::Vector v = base(e, *scratch, &b, nullptr, 0);
+    v.mode = isa::MaskMode::normal;
+    v.mask_lo = ~std::uint64_t{0};
+    v.mask_hi = isa::bytes_of(b.dtype) == 2 ? ~std::uint64_t{0} : 0;
+    v.repeats = e.exprs().ceil_div(dst.rows, 8);
+    v.dst_repeat = e.constant(kBlocks);
+    v.src0_repeat = e.constant(1);
+    e.instr(isa::Op::vbrcb, v, source);
+    Broadcast(e, op, dst, a, *scratch, spread, swapped, source).run();
+}
 
 }  // namespace sfumato::dsl

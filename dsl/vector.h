@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Vector legalisation: one element-wise operation on UB tiles becomes instructions that can be encoded (repeats <= 255, strides, masks, tails).
-// Both levels of the language end here. Rows of a tile are packed (docs/decisions/0002), so equal shapes are one run of rows x pitch elements in
-// counter mode, whatever the shape; a source of one row is spread over the rows of the destination.
-#include "isa/program.h"
+// Vector legalisation: an operation on whole UB tiles becomes instructions with repeats, strides and masks. Tiles of one pitch are processed as
+// one run in counter mode, whatever their ragged edge; a row or column that is broadcast is read through a stride of 0.
+#include "dsl/emit.h"
+#include "isa/limits.h"
 
 namespace sfumato::dsl {
 
-/// rows x pitch elements from `at`; `cols` of each row are valid. `max_*`: physical extents, which say whether shapes agree.
+/// A tile in UB: `rows` rows of `pitch` elements (32-byte multiples) of which `cols` are valid. A column (one element a row) is stored densely,
+/// as one row.
 struct UbTile {
-    isa::Operand at;  ///< space none: absent
+    isa::Operand at;
     isa::DType dtype = isa::DType::f32;
-    isa::Expr rows, pitch;
-    std::int64_t max_rows = 1, max_pitch = 1;
-    bool present() const { return at.space != isa::Space::none; }
+    Expr rows, cols, pitch;
+    std::int64_t max_rows = 1, max_pitch = 0;
 };
-struct VectorWork {
-    isa::Op op = isa::Op::vadd;
-    UbTile dst, src0, src1;
-    double scalar = 0;
-    isa::SourceId source = -1;
-    bool hand = false;
-};
-/// Appends the instructions of `work`. A source with max_rows 1 below a destination of more rows is a row broadcast.
-void legalise(isa::Program&, isa::Block& out, const VectorWork& work);
+
+enum class Spread : std::uint8_t { none, row, column };  ///< how the second source is repeated over the destination
+
+/// dst = op(a, scalar), all of the extents of dst.
+void vector_unary(Emitter&, isa::Op, const UbTile& dst, const UbTile& a, double scalar, isa::SourceId);
+void vector_fill(Emitter&, const UbTile& dst, double scalar, isa::SourceId);
+/// dst = op(a, b). With `swapped`, the broadcast operand is the first source. `scratch` (column only): 32 bytes a row of dst.
+void vector_binary(Emitter&, isa::Op, const UbTile& dst, const UbTile& a, const UbTile& b, Spread, bool swapped, const UbTile* scratch, isa::SourceId);
 
 /// What an instruction of the Vector family takes besides its destination.
 constexpr int tile_sources(isa::Op op) {
-    const isa::InstrDesc& d = isa::desc(op);
-    using enum isa::TimingClass;
-    if (d.src == isa::Space::none) return 0;
-    return d.timing == v_binary || d.timing == v_div || d.timing == v_mla || d.timing == v_sel || d.timing == v_cmp ? 2 : 1;
+    if (isa::desc(op).src == isa::Space::none) return 0;
+    return isa::reads_two_sources(op) ? 2 : 1;
 }
 constexpr bool takes_scalar(isa::Op op) {
     using enum isa::Op;
     return op == vadds || op == vmuls || op == vmaxs || op == vmins || op == vlrelu || op == vaxpy || op == vdup;
 }
+
+/// Elements of the whole run of a tile: valid columns of a single row, otherwise rows of full pitch.
+Expr run_length(Emitter&, const UbTile&);
 
 }  // namespace sfumato::dsl

@@ -9,7 +9,10 @@ namespace {
 
 void append(Trace& t, isa::Block block) {
     for (isa::Stmt& s : block) {
-        if (auto* i = std::get_if<isa::Instr>(&s.node)) t.add(tile::Node{std::move(*i)});
+        if (auto* i = std::get_if<isa::Instr>(&s.node)) {
+            i->hand = t.hand;
+            t.add(tile::Node{std::move(*i)});
+        }
         auto* l = std::get_if<isa::Loop>(&s.node);
         if (!l) continue;
         tile::Region r;
@@ -23,10 +26,10 @@ void append(Trace& t, isa::Block block) {
     }
 }
 
-UbTile ub_tile(const BufferRef& b, isa::Expr rows, isa::Expr pitch) {
+UbTile ub_tile(const BufferRef& b, isa::Expr rows, isa::Expr cols, isa::Expr pitch) {
     Trace& t = Trace::current();
     const std::int64_t unit = std::max<std::int64_t>(t.pitch_unit(), isa::fractal_cols(b.info().dtype));
-    return {b.operand(), b.info().dtype, rows, pitch, b.max_rows, isa::round_up(b.max_cols, unit)};
+    return {b.operand(), b.info().dtype, b.max_rows == 1 ? t.num(1) : rows, cols, pitch, b.max_rows, isa::round_up(b.max_cols, unit)};
 }
 
 void check_source(const BufferRef& dst, const BufferRef& src, isa::Op op, std::source_location at) {
@@ -58,14 +61,11 @@ void vector_instruction(isa::Op op, const BufferRef& dst, const VectorSource& a,
     const isa::DType type = tiles ? a.tile->info().dtype : dst.info().dtype;
     if (!(d.types & isa::type_bit(type)))
         t.fail(at, isa::Code::dtype, who + " has no form for " + std::string(isa::name(type)) + "; convert with vconv to f32 first");
-    VectorWork w;
-    w.op = op;
-    w.source = t.source(at);
-    w.hand = t.hand;
     isa::Expr rows = dst.rows(), cols = dst.cols(), pitch = dst.pitch();
+    double scalar = 0;
     const BufferRef* shaped = nullptr;  // the source whose extents the result has
     for (const VectorSource* s : sources) {
-        if (s->scalar) w.scalar = *s->scalar;
+        if (s->scalar) scalar = *s->scalar;
         if (!s->tile) continue;
         check_source(dst, *s->tile, op, at);
         if (!shaped || s->tile->max_rows > shaped->max_rows) shaped = &*s->tile;
@@ -75,16 +75,25 @@ void vector_instruction(isa::Op op, const BufferRef& dst, const VectorSource& a,
         cols = shaped->cols();
         pitch = shaped->pitch();
     }
-    w.dst = ub_tile(dst, rows, pitch);
-    if (a.tile) w.src0 = ub_tile(*a.tile, rows, pitch);
-    if (b.tile) w.src1 = ub_tile(*b.tile, rows, pitch);
     if (dst.whole) {
         BufferContent& c = t.content(dst.buffer);
         c.rows = rows;
         c.cols = cols;
     }
+    const isa::SourceId source = t.source(at);
+    const UbTile to = ub_tile(dst, rows, cols, pitch);
     isa::Block out;
-    legalise(t.frame(), out, w);
+    Emitter emit(t.frame(), out);
+    if (tiles == 0) {
+        vector_fill(emit, to, scalar, source);
+    } else if (tiles == 1) {
+        vector_unary(emit, op, to, ub_tile(*a.tile, rows, cols, pitch), scalar, source);
+    } else {
+        const bool swapped = a.tile->max_rows < dst.max_rows;  // the source of one row is spread
+        const bool spread = swapped || b.tile->max_rows < dst.max_rows;
+        const UbTile x = ub_tile(*a.tile, rows, cols, pitch), y = ub_tile(*b.tile, rows, cols, pitch);
+        vector_binary(emit, op, to, swapped ? y : x, swapped ? x : y, spread ? Spread::row : Spread::none, swapped, nullptr, source);
+    }
     append(t, std::move(out));
 }
 
