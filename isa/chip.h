@@ -24,7 +24,7 @@ struct PathTiming {
     double rate = 0;         ///< bytes per cycle the path can carry
     double start = 0;        ///< cycles from start of the instruction to the first byte, without L2 or HBM latency
     double interval = 0;     ///< cycles before the next instruction of the pipe may start its own transfer
-    double row = 0;          ///< cycles each row (burst) costs at least
+    double row = 0;          ///< cycles each row (burst) costs beyond its bytes
     std::int64_t outstanding = 1;  ///< transfers of the pipe that may be in flight
 };
 

@@ -97,7 +97,7 @@ void pipes(Rows& r, Chip& c) {
         r.rate("rate", t.rate, "bytes the path carries per cycle");
         r.cycles("start", t.start, "from the start of a transfer to its first byte, L2 and HBM latency not counted");
         r.cycles("interval", t.interval, "least time between the starts of two transfers of the pipe");
-        r.cycles("row", t.row, "each row (burst) costs at least");
+        r.cycles("row", t.row, "each row (burst) costs beyond its bytes");
         r.count("outstanding", t.outstanding, 1, 4096, "transfers in flight");
     }
     r.optional_group.clear();

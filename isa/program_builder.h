@@ -71,6 +71,7 @@ public:
         Block b = nested(body);
         add(When{condition, std::move(b), next_source()});
     }
+    void bump(std::int64_t counter) { add(Bump{static_cast<SymbolId>(counter)}); }
     /// Control load: the integer at `index` of a tensor.
     Expr load(int tensor, Expr index) {
         const SymbolId s = p.add_symbol("load" + std::to_string(loops_++), SymbolKind::load);

@@ -9,10 +9,10 @@ namespace sfumato::sim::timing {
 namespace {
 using I = std::int64_t;
 
-// Time of `rows` runs at a rate: each costs its bytes, but at least the path's row cost.
+// Time of `rows` runs at a rate: each costs its bytes and the path's row cost.
 double rows_time(double rate, double row, I rows, I row_bytes) {
     const double bytes = rate > 0 ? static_cast<double>(row_bytes) / rate : 0;
-    return static_cast<double>(rows) * std::max(bytes, row);
+    return static_cast<double>(rows) * (bytes + row);
 }
 
 // Rows whose GM address is no multiple of a block: they pass a byte shifter.
