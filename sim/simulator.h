@@ -43,7 +43,7 @@ struct RunOptions {
     bool hazards = true;     ///< look for unordered overlapping accesses (and poison them in values mode)
     bool shuffle = false;    ///< test aid: process events of equal time in another order; results must not change
     std::uint64_t seed = 0;
-    std::vector<EventSink*> sinks;
+    std::vector<EventSink*> sinks{};
     /// Called now and then with ticks reached; for progress bars.
     void (*progress)(void* user, Tick now) = nullptr;
     void* progress_user = nullptr;
