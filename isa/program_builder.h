@@ -168,7 +168,7 @@ private:
     }
     template <class T>
     void add(T node) {
-        stack_.back().push_back(Stmt{std::move(node)});
+        stack_.back().emplace_back().node = std::move(node);  // g++ 12 warns about a temporary here
     }
     static bool given(const Amount& a) { return a.expr || a.value != 0; }
     SourceId next_source() { return p.add_source({"built.cpp", ++line_, 1}); }

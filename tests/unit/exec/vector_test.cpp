@@ -2,7 +2,6 @@
 #include <catch2/catch.hpp>
 #include <functional>
 #include <map>
-#include <memory>
 
 #include "one_instr.h"
 
