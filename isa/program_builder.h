@@ -72,6 +72,11 @@ public:
         add(When{condition, std::move(b), next_source()});
     }
     void bump(std::int64_t counter) { add(Bump{static_cast<SymbolId>(counter)}); }
+    /// Advances a running counter (created on first use); sym(name, SymbolKind::counter) reads it.
+    void bump(const std::string& name) {
+        sym(name, SymbolKind::counter);
+        add(Bump{p.find_symbol(name)});
+    }
     /// Control load: the integer at `index` of a tensor.
     Expr load(int tensor, Expr index) {
         const SymbolId s = p.add_symbol("load" + std::to_string(loops_++), SymbolKind::load);

@@ -18,7 +18,6 @@ struct CheckOptions {
     std::vector<std::map<std::string, std::int64_t>> launches;
     int max_launches = 200;
     int max_instances = 20000;  ///< instruction instances of one launch; what lies beyond is not looked at
-    bool vector_barriers = false;
     bool hints = false;  ///< also report flags without which no race appears
 };
 

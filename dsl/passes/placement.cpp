@@ -35,15 +35,22 @@ public:
         try_sorted([&](std::size_t a, std::size_t b) { return requests_[a].bytes > requests_[b].bytes; });
         try_sorted([&](std::size_t a, std::size_t b) { return length(a) > length(b); });
         try_sorted([&](std::size_t a, std::size_t b) { return requests_[a].live.first < requests_[b].live.first; });
-        if (best_peak_ > capacity_ && requests_.size() <= 10) {
-            nodes_ = 0;
-            placed_.clear();
-            search(0);
-        }
+        if (best_peak_ > capacity_ && requests_.size() <= 10 && most_alive() <= capacity_) search(0);
         return best_;
     }
 
 private:
+    // Bytes alive at once: no plan is smaller.
+    std::int64_t most_alive() const {
+        std::int64_t most = 0;
+        for (const PlaceRequest& at : requests_) {
+            std::int64_t sum = 0;
+            for (const PlaceRequest& r : requests_)
+                if (r.live.first <= at.live.first && at.live.first <= r.live.last) sum += r.bytes;
+            most = std::max(most, sum);
+        }
+        return most;
+    }
     int length(std::size_t i) const { return requests_[i].live.last - requests_[i].live.first; }
 
     // Lowest address where request i fits beside the placed ones.
@@ -76,7 +83,7 @@ private:
     }
     // Every order of first-fit placements; the peak so far bounds the branch.
     void search(std::int64_t peak) {
-        if (++nodes_ > 20000 || best_peak_ <= capacity_ || peak >= best_peak_) return;
+        if (++nodes_ > 5000 || best_peak_ <= capacity_ || peak >= best_peak_) return;
         if (placed_.size() == requests_.size()) return keep(peak);
         for (std::size_t i = 0; i < requests_.size(); ++i) {
             if (std::find(placed_.begin(), placed_.end(), i) != placed_.end()) continue;

@@ -46,7 +46,6 @@ struct SyncReport {
 
 struct SyncOptions {
     int reserved_ids = 0;       ///< highest ids of each pair that are left to the author
-    bool vector_barriers = false;  ///< dependent instructions of the vector pipe need a barrier of that pipe
     std::int64_t only_ids = 0;  ///< 0: as the chip says; otherwise ids per ordered pair
 };
 
