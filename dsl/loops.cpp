@@ -125,6 +125,13 @@ BodyRange<Index> cores(Index n, std::source_location at) {
     return {std::move(r), tile};
 }
 
+Index every_core(std::source_location at) {
+    constexpr std::int64_t most_blocks = 65535;  // of one launch; it is folded over the cores there are
+    Trace& t = Trace::current(at);
+    t.frame().blocks = max(Index(t.frame().blocks), Index(most_blocks)).expr();
+    return Index(t.frame().symbol(block_symbol("block_id", isa::SymbolKind::block_id)));
+}
+
 tile::Region when_region(Index condition, std::source_location at) {
     Region r = region(Region::Kind::when, at);
     r.extent = condition.expr();

@@ -42,13 +42,14 @@ public:
             range->body_.end_of_pass();
             return *this;
         }
-        friend bool operator==(const iterator& i, std::default_sentinel_t) { return i.range->body_.done(); }
+        friend bool operator==(const iterator& i, std::default_sentinel_t) { return i.range->done(); }
     };
     iterator begin() {
         body_.begin();
         return {this};
     }
     std::default_sentinel_t end() const { return {}; }
+    bool done() const { return body_.done(); }
 
 private:
     TracedBody body_;
@@ -68,6 +69,9 @@ BodyRange<Index> pipelined(Index n, int stages, std::int64_t per_transfer = 0, s
 /// The tiles of a grid that this core works on: row-major over the cores of the launch.
 BodyRange<GridTile> cores(Index rows, Index cols, std::source_location = std::source_location::current());
 BodyRange<Index> cores(Index n, std::source_location = std::source_location::current());
+
+/// Number of the block this core works on, in a kernel where every core does the same work on its own: the launch takes all cores.
+Index every_core(std::source_location = std::source_location::current());
 
 /// Keeps a region open while `f` runs; closes it also when `f` throws.
 class OpenRegion {
