@@ -162,7 +162,9 @@ void copy(const BufferRef& dst, const BufferRef& src, CopyOptions o, std::source
         need_room(dst, src.max_rows, src.max_cols, what, at);
         const isa::Expr rows = src.rows(), cols = src.cols();
         fill(dst, rows, cols, root(src));
-        return drain(dst.operand(), dst.info().dtype, rows, cols, dst.pitch(), src, op, {o.relu, false, o.cache, o.atomic}, what, at);
+        // whole rows of the tile, so that vector work on rows x pitch elements finds every element written (the accumulator has whole fractals)
+        const isa::Expr written = to == Space::ub ? t.exprs().min(dst.pitch(), t.exprs().round_up(cols, isa::kFractalRows)) : cols;
+        return drain(dst.operand(), dst.info().dtype, rows, written, dst.pitch(), src, op, {o.relu, false, o.cache, o.atomic}, what, at);
     }
     isa::Copy c = plain_copy(src.info().dtype, o, at, what);
     const isa::Op op = path(isa::Family::Copy, to, from, false, what, at);

@@ -137,6 +137,7 @@ void matmul_bias_relu_expert_merged(In<T> A, In<T> B, In<f32> bias, Out<T> C, Ma
             barrier(V);
             out_free.wait();
             vconv(out, sum);
+            barrier(V);
             out_full.set();
             out_full.wait();
             copy(c(m, n), out);
