@@ -4,6 +4,7 @@
 #include "dsl/compile.h"
 #include "dsl/index.h"
 #include "dsl/loops.h"
+#include "dsl/math.h"
 #include "dsl/motion.h"
 #include "dsl/storage.h"
 #include "dsl/types.h"
