@@ -107,6 +107,7 @@ Region cores_region(Index tiles, Index& tile, std::source_location at) {
     const Index block(t.frame().symbol(block_symbol("block_id", isa::SymbolKind::block_id)));
     const Index blocks(t.frame().symbol(block_symbol("block_num", isa::SymbolKind::block_num)));
     Region r = loop_region(Region::Kind::cores, ceil_div(tiles - block, blocks).expr(), at);
+    r.stages = t.stages;  // 0: the compiler decides
     t.frame().blocks = max(Index(t.frame().blocks), tiles).expr();
     tile = block + Index(t.frame().symbol(r.counter)) * blocks;
     return r;

@@ -203,7 +203,8 @@ void VectorLowering::lower(const Op& op, const Region& r) {
         const bool only_cube = !users.empty() && static_cast<int>(users.size()) == analysis_.uses(op.result) &&
                                std::all_of(users.begin(), users.end(), [&](const Op* u) { return cube_.owns(*u); });
         const bool windowed = analysis_.value(op.result).shape.rows > 1 && feeds_accumulated(op.result);
-        if (!only_cube && !windowed) load(op, {});
+        const bool folded = !context_.merged() && feeds_accumulated(op.result);  // into the bias table
+        if (!only_cube && !windowed && !folded) load(op, {});
     } else if (op.kind == OpKind::store) {
         if (analysis_.reads_accumulator(op.args[0])) store_accumulated(op);
         else store(op);
