@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dsl/assemble.h"
 
+#include <algorithm>
+
 #include "isa/limits.h"
 
 namespace sfumato::dsl {
@@ -14,7 +16,7 @@ isa::Block block_of(tile::Region&& r) {
             const bool loop = inner->kind != tile::Region::Kind::when;
             const isa::SymbolId counter = inner->counter;
             const isa::Expr extent = inner->extent;
-            const std::int32_t stages = inner->stages;
+            const std::int32_t stages = std::max(inner->stages, 1);
             const isa::SourceId source = inner->source;
             isa::Block body = block_of(std::move(*inner));
             if (loop) out.push_back({isa::Loop{counter, extent, std::move(body), stages, source}});

@@ -11,10 +11,9 @@
 
 #include "dsl/compile.h"
 #include "isa/chip.h"
+#include "kernels/chooser.h"
 
 namespace sfumato::kernels {
-
-using Sizes = std::map<std::string, std::int64_t>;  ///< "m" -> 1000, or "k0" -> 64
 
 /// An extent of a tensor: factor * size, or `factor` alone when `size` is empty.
 struct Extent {
@@ -31,6 +30,7 @@ struct TensorSpec {
 };
 struct KnobSpec {
     std::string name, doc;
+    std::int64_t least = 1;
 };
 
 /// One configuration: what a compiled program depends on besides the chip.
@@ -39,14 +39,6 @@ struct Config {
     std::string level = "maths";  ///< one of Kernel::levels
     Sizes tile;                   ///< a value for each knob
     dsl::CompileOptions options = {};
-};
-/// A tiling with what the analytic model says about it.
-struct Choice {
-    Sizes tile;
-    double cycles = 0;       ///< predicted for the slowest core
-    Sizes runner_up;         ///< empty: nothing else was legal
-    double runner_up_cycles = 0;
-    std::string why;         ///< "load-bound: ..."
 };
 /// Values of all tensors in double, in the order of `tensors`; outputs are filled in.
 using Values = std::vector<std::vector<double>>;
@@ -59,10 +51,12 @@ struct Kernel {
     std::vector<KnobSpec> knobs;
     std::vector<isa::DType> dtypes;
     std::vector<std::string> levels;  ///< the first one is the default
-    std::function<Choice(const isa::Chip&, const Sizes& shape, isa::DType)> choose;
+    /// Knobs in `fixed` keep their values; the others are chosen.
+    std::function<Choice(const isa::Chip&, const Sizes& shape, isa::DType, const Sizes& fixed)> choose;
     std::function<dsl::Compiled(const isa::Chip&, const Config&)> compile;
     std::function<void(const Sizes& shape, Values&)> reference;
     std::function<double(const Sizes& shape)> flops;
+    bool matrix = false;             ///< works on the matrix unit
     std::string reduced_size;        ///< name of the size that is summed over, "" for element-wise kernels
 };
 
@@ -74,7 +68,9 @@ const Kernel& find(std::string_view name);
 std::map<std::string, std::int64_t> launch_params(const Kernel&, const Sizes& shape);
 /// Elements of a tensor for a shape.
 std::int64_t elements(const TensorSpec&, const Sizes& shape);
-/// A tiling given by the author, completed by the chooser. Throws InputError for an unknown knob (nearest name) or a value below 1.
+/// Throws InputError unless the chip's units work on the type.
+void check_dtype(const Kernel&, const isa::Chip&, isa::DType);
+/// A tiling given by the author, completed by the chooser. Throws InputError for an unknown knob (nearest name) or a value below its least.
 Sizes complete_tile(const Kernel&, const isa::Chip&, const Sizes& shape, isa::DType, const Sizes& given);
 /// Throws InputError for unknown or missing sizes and values below 1.
 void check_shape(const Kernel&, const Sizes& shape);

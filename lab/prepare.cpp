@@ -64,8 +64,8 @@ void prepare_kernel(Prepared& p, const Request& r) {
     check_tensors(p);
     std::vector<std::string> knobs;
     for (const kernels::KnobSpec& knob : k.knobs) knobs.push_back(knob.name);
-    const Numbers given = parse_numbers(r.tile, "--tile", knobs, 1);
-    if (given.size() < knobs.size()) p.choice = k.choose(p.chip, p.shape, p.dtype);
+    const Numbers given = parse_numbers(r.tile, "--tile", knobs, 0);
+    if (given.size() < knobs.size()) p.choice = k.choose(p.chip, p.shape, p.dtype, given);
     p.tile = kernels::complete_tile(k, p.chip, p.shape, p.dtype, given);
     config.tile = p.tile;
     config.options.stages = r.stages;
