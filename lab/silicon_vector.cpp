@@ -169,6 +169,7 @@ isa::Program bank_kernel(const BankPlan& p) {
             v.dst_repeat = v.src1_repeat = b.num(8);
             v.src0_repeat = b.num(p.src0_repeat);
             b.instr(Op::vadd, v);
+            b.barrier(Pipe::v);  // each Add of the API sets its mask, which waits for the vector unit
         });
     });
     return b.build(1);

@@ -28,7 +28,7 @@ struct RowResult {
     bool expressed = false;
     MetricKind kind = MetricKind::other;
     double predicted = 0;
-    double error = 0;       ///< (predicted - measured) / measured
+    double error = 0;       ///< (predicted - measured) / measured; of ratios the difference
     std::string note;       ///< what ran, or why the row was skipped
     std::string experiment; ///< rows with the same text share one run
     std::string chip;
