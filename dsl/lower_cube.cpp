@@ -42,8 +42,15 @@ bool CubeLowering::is_dot_loop(const Region& r) const {
 
 std::vector<const Op*> CubeLowering::loads_of(const Region& r) const {
     std::vector<const Op*> out;
-    for (const tile::Node& n : r.nodes)
-        if (const auto* op = std::get_if<Op>(&n.node); op && op->kind == OpKind::load && owns(*op)) out.push_back(op);
+    const auto add = [&](const Op* load) {
+        if (load && analysis_.home(load->result) == &r && std::find(out.begin(), out.end(), load) == out.end()) out.push_back(load);
+    };
+    for (const tile::Node& n : r.nodes) {
+        const auto* op = std::get_if<Op>(&n.node);
+        if (!op || op->kind != OpKind::dot || analysis_.uses(op->result) == 0) continue;
+        bool transposed = false;
+        for (ValueId a : op->args) add(analysis_.load_behind(a, transposed));  // left first, whatever order C++ evaluated them in
+    }
     return out;
 }
 
@@ -104,8 +111,8 @@ void CubeLowering::begin_loop(const Region& r) {
         context_.open_loop(r, r.counter, trips, stages);
     } else {
         const std::string stem = context_.kernel.frame.symbols[static_cast<std::size_t>(r.counter)].name;
-        outer_ = context_.emit.new_loop_symbol(stem + "1");
-        inner_ = context_.emit.new_loop_symbol(stem + "0");
+        outer_ = context_.emit.new_loop_symbol(stem + "_k1");
+        inner_ = context_.emit.new_loop_symbol(stem + "_k0");
         context_.open_loop(r, outer_, e.ceil_div(trips, steps_), stages);
     }
     for (const Op* l : loads_of(r)) load(*l);

@@ -160,6 +160,12 @@ void VectorLowering::convert(const UbTile& from, const UbTile& into, isa::Source
     release(t);
 }
 
+// Arguments in the type they are computed in; a conversion takes them in whatever type they are.
+void VectorLowering::prepare(const Op& op) {
+    for (ValueId a : op.args)
+        if (op.kind != OpKind::cast || !any(a)) need(a);
+}
+
 void VectorLowering::compute(ValueId v) {
     if (!left_.count(v)) left_[v] = analysis_.used_deeper(v) ? kForever : analysis_.uses(v);
     const Op* op = analysis_.definition(v);
@@ -185,7 +191,7 @@ void VectorLowering::compute(ValueId v) {
         }
         release(t);
     }
-    for (ValueId a : op->args) need(a);
+    prepare(*op);
     // the result takes the place of an argument that dies here, if that is as wide
     for (ValueId a : op->args) {
         const auto it = held_.find({a, compute_type(a)});
@@ -218,7 +224,7 @@ void VectorLowering::produce(ValueId v, const UbTile& into) {
         compute(v);
         return convert(any(v)->tile, into, source);
     }
-    for (ValueId a : op->args) need(a);
+    prepare(*op);
     expand(*op, into);
     for (ValueId a : op->args) used(a);
     if (!left_.count(v)) left_[v] = analysis_.used_deeper(v) ? kForever : analysis_.uses(v);

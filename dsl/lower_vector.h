@@ -41,6 +41,7 @@ private:
     const Held& need(ValueId v) { return need(v, compute_type(v)); }
     const Held* any(ValueId) const;
     void compute(ValueId);
+    void prepare(const tile::Op&);
     /// Writes a value into a tile; its operations end there when the types agree.
     void produce(ValueId, const UbTile& into);
     void expand(const tile::Op&, const UbTile& out);

@@ -42,9 +42,8 @@ void VectorLowering::expand(const Op& op, const UbTile& out) {
     switch (op.kind) {
         case OpKind::full: return vector_fill(emit_, out, op.scalar, op.source);
         case OpKind::cast: {
-            const UbTile from = need(op.args[0]).tile;
-            if (from.dtype == out.dtype) return vector_unary(emit_, isa::Op::vcopy, out, from, 0, op.source);
-            return convert(from, out, op.source);
+            const auto exact = held_.find({op.args[0], out.dtype});
+            return convert(exact != held_.end() ? exact->second.tile : any(op.args[0])->tile, out, op.source);
         }
         case OpKind::sigmoid:
         case OpKind::silu:
