@@ -114,6 +114,13 @@ void Core::unit_flag_done(isa::Pipe p) {
     units[static_cast<std::size_t>(other) - 1]->wake_at(now());
 }
 
+bool Core::resume_scalar(isa::Pipe p, Tick t) {
+    if (units[static_cast<std::size_t>(p) - 1]->full()) return false;
+    wants_room = isa::Pipe::all;
+    scalar->advance(t);
+    return true;
+}
+
 void Core::abandon(Tick t) {
     if (!working_) return;
     working_ = false;

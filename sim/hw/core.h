@@ -29,6 +29,7 @@ public:
 
     void unit_idle() override;
     void unit_flag_done(isa::Pipe) override;
+    bool resume_scalar(isa::Pipe, Tick) override;
 
 private:
     bool working_ = false, counted_ = false;

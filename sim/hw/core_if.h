@@ -3,6 +3,7 @@
 // What the pipes of a core share: flags, the launch they work on, and whom to tell when something ends.
 #include <span>
 
+#include "sim/hw/cost_cache.h"
 #include "sim/hw/effects.h"
 #include "sim/hw/flags.h"
 #include "sim/hw/recorder.h"
@@ -51,8 +52,15 @@ struct CoreState {
     /// A pipe has completed another instruction with the unit flag; the other pipe may be waiting for it.
     virtual void unit_flag_done(isa::Pipe) = 0;
     std::array<std::int64_t, isa::kPipeCount> flagged{};  ///< unit-flag instructions completed, by pipe
-    Sleeper* waits_for_room = nullptr;                    ///< the scalar unit, and the pipe whose queue is full
-    isa::Pipe room_in = isa::Pipe::s;
+    isa::Pipe wants_room = isa::Pipe::all;                ///< pipe whose full queue holds up the scalar unit; `all`: none
+    CostCache* costs = nullptr;
+
+    /// The scalar unit goes on if it waits for a place in this queue; true when it did.
+    bool scalar_has_room(isa::Pipe p, Tick t) {
+        if (wants_room != p) return false;
+        return resume_scalar(p, t);
+    }
+    virtual bool resume_scalar(isa::Pipe, Tick) = 0;
 };
 
 /// Flag `id` of (src, dst) is set: everything before it has completed. Setting it twice before a wait is a fault.

@@ -25,7 +25,7 @@ bool mixed(std::span<const PlacedCore> placed) {
 Device::Device(sc_core::sc_module_name name, const isa::Chip& chip, std::span<const Launch> launches, DeviceMemory& device, const RunOptions& options,
                Recorder& recorder)
     : sc_module(name), memory("memory", chip, recorder, bases_of(launches, device)), cross("cross", chip, recorder), chip_(chip), recorder_(recorder),
-      hardware_(hardware_cores(chip)) {
+      hardware_(hardware_cores(chip)), costs_(chip) {
     for (const Launch& l : launches) plans_.push_back({&l, place(chip, l, device)});
     if (options.mode != Mode::time || options.hazards) effects_ = std::make_unique<Effects>(chip, hardware_, device, options, recorder);
     cross.use(effects_.get());
@@ -36,6 +36,7 @@ Device::Device(sc_core::sc_module_name name, const isa::Chip& chip, std::span<co
             if (core) continue;
             const std::string label = std::string(isa::name(p.core.kind)) + std::to_string(p.core.index);
             core = std::make_unique<Core>(label.c_str(), chip, recorder, effects_.get(), p.core, options, device);
+            core->costs = &costs_;
             core->memory(memory.access);
             core->cross(cross.access);
             core->on_done = [this](Core& c) { core_done(c); };

@@ -66,6 +66,7 @@ private:
     std::vector<CoreRef> hardware_;
     std::vector<Plan> plans_;
     std::unique_ptr<Effects> effects_;
+    CostCache costs_;
     std::size_t next_ = 0, running_ = 0;
     std::int64_t core_ticks_ = 0;
     std::vector<Tick> core_begin_;

@@ -14,7 +14,7 @@ L2::L2(const isa::Chip& chip) : line_bytes_(chip.l2.line), hashed_(chip.l2.hashe
     whole_ = mask(0, line_bytes_);
     ways_ = static_cast<std::size_t>(std::max<std::int64_t>(1, chip.l2.ways));
     sets_ = static_cast<std::size_t>(chip.l2.capacity / line_bytes_) / ways_;
-    slots_.resize(sets_ * ways_, -1);
+    slots_.resize(sets_ * ways_, 0);
     hand_.resize(sets_, 0);
 }
 
@@ -25,9 +25,10 @@ void L2::add_page(std::size_t page) {
 
 std::size_t L2::set_of(std::int64_t line) const {
     auto x = static_cast<std::uint64_t>(line);
-    if (hashed_) {  // a multiplicative hash: neighbouring lines and power-of-two pitches spread over the sets
-        x *= 0x9e3779b97f4a7c15ull;
-        x ^= x >> 32;
+    if (hashed_) {  // the finaliser of splitmix64: as good as random, so that the lines of any pattern spread over the sets like dice
+        x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+        x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+        x ^= x >> 31;
     }
     return static_cast<std::size_t>(x % sets_);
 }
@@ -39,8 +40,8 @@ void L2::allocate(std::int64_t line, Line& l, Found& found) {
     const std::size_t set = set_of(line), base = set * ways_;
     std::size_t way = hand_[set];
     for (;; way = way + 1 == ways_ ? 0 : way + 1) {
-        if (slots_[base + way] < 0) break;
-        Line& old = entry(slots_[base + way]);
+        if (slots_[base + way] == 0) break;
+        Line& old = entry(static_cast<std::int64_t>(slots_[base + way]) - 1);
         if (!old.recent) {
             found.victim = true;
             found.evicted = bytes_of(old.dirty);
@@ -50,12 +51,11 @@ void L2::allocate(std::int64_t line, Line& l, Found& found) {
         old.recent = false;
     }
     hand_[set] = static_cast<std::uint16_t>(way + 1 == ways_ ? 0 : way + 1);
-    slots_[base + way] = line;
+    slots_[base + way] = static_cast<std::uint32_t>(line + 1);
     l = Line{};
-    l.slot = static_cast<std::uint32_t>(base + way + 1);
 }
 
-L2::Found L2::read(std::int64_t line, std::int64_t first, std::int64_t last, Serial who, bool bypass) {
+L2::Found L2::read(std::int64_t line, std::int64_t first, std::int64_t last, bool bypass) {
     Found out;
     const std::uint8_t need = mask(first, last);
     if (!enabled()) {
@@ -63,36 +63,29 @@ L2::Found L2::read(std::int64_t line, std::int64_t first, std::int64_t last, Ser
         return out;
     }
     Line& l = entry(line);
-    if (l.slot == 0) {
+    if (l.sectors == 0) {
         out.missing = bytes_of(bypass ? need : whole_);  // a miss fetches the whole line, unless it goes around L2
         if (bypass) return out;
         allocate(line, l, out);
         l.sectors = whole_;
-        l.filler = who;
     } else {
         l.recent = true;
-        out.filler = l.filler;
-        out.reader = l.reader;
         out.present = (need & ~l.sectors) == 0;
         if (!out.present) {
             out.missing = bytes_of(static_cast<std::uint8_t>((bypass ? need : whole_) & ~l.sectors));
-            if (!bypass) {
-                l.sectors = whole_;
-                l.filler = who;
-            }
+            if (!bypass) l.sectors = whole_;
         }
     }
-    l.reader = who;
     out.line = &l;
     return out;
 }
 
-L2::Found L2::write(std::int64_t line, std::int64_t first, std::int64_t last, Serial who, bool bypass) {
+L2::Found L2::write(std::int64_t line, std::int64_t first, std::int64_t last, bool bypass) {
     Found out;
     const std::uint8_t touched = mask(first, last);
     if (!enabled()) return out;
     Line& l = entry(line);
-    if (l.slot == 0) {
+    if (l.sectors == 0) {
         if (bypass) return out;
         allocate(line, l, out);
         l.dirty = touched;
@@ -103,7 +96,6 @@ L2::Found L2::write(std::int64_t line, std::int64_t first, std::int64_t last, Se
         else l.dirty |= touched;
     }
     l.sectors |= touched;
-    l.reader = who;
     out.line = &l;
     return out;
 }
@@ -112,7 +104,7 @@ void L2::warm(std::int64_t line) {
     if (!enabled()) return;
     Found ignored;
     Line& l = entry(line);
-    if (l.slot == 0) allocate(line, l, ignored);
+    if (l.sectors == 0) allocate(line, l, ignored);
     l.sectors = whole_;
 }
 

@@ -19,27 +19,25 @@ class L2 {
 public:
     explicit L2(const isa::Chip&);
 
-    /// A line of GM as L2 knows it; slot 0: not present.
+    /// A line of GM as L2 knows it; without sectors: not present. Eight bytes, since every transfer walks over them.
     struct Line {
-        std::uint32_t slot = 0;   ///< where it lies, counted from 1
-        Serial filler = 0;        ///< last transfer that fetched sectors of the line
-        Serial reader = 0;        ///< last transfer that used the line
+        Serial user = 0;           ///< transfer that is filling the line, afterwards the last one that read it
         std::uint8_t sectors = 0, dirty = 0;
         std::uint8_t sharers = 0;  ///< transfers that read it at the same time, kept by the caller
-        bool recent = false;
+        bool recent : 1 = false;
+        bool filling : 1 = false;  ///< `user` fetched sectors of it
     };
     /// What a line access found.
     struct Found {
         Line* line = nullptr;      ///< of a line that is present now
         bool present = false;      ///< every sector asked for was there (or is being filled)
         std::int64_t missing = 0;  ///< bytes to fetch: the rest of the line, or what was asked for when it goes around L2
-        Serial filler = 0, reader = 0;  ///< of the line before this access
         std::int64_t evicted = 0;  ///< dirty bytes that had to leave for it
         bool victim = false;       ///< a valid line was replaced
     };
     /// Reads bytes [first, last) of the line; allocates and fills it unless `bypass`.
-    Found read(std::int64_t line, std::int64_t first, std::int64_t last, Serial who, bool bypass);
-    Found write(std::int64_t line, std::int64_t first, std::int64_t last, Serial who, bool bypass);
+    Found read(std::int64_t line, std::int64_t first, std::int64_t last, bool bypass);
+    Found write(std::int64_t line, std::int64_t first, std::int64_t last, bool bypass);
     /// Makes a whole line present and clean.
     void warm(std::int64_t line);
     /// The line will be asked for soon.
@@ -80,7 +78,7 @@ private:
     std::uint8_t whole_ = 0;
     std::size_t sets_ = 0, ways_ = 0;
     bool hashed_ = false;
-    std::vector<std::int64_t> slots_;  ///< line in each slot, -1: free; slots of a set lie together
+    std::vector<std::uint32_t> slots_;  ///< line in each slot, counted from 1, 0: free; slots of a set lie together
     std::vector<std::uint16_t> hand_;
     std::vector<std::unique_ptr<Page>> pages_;
 };

@@ -48,15 +48,23 @@ void Memory::count_read(const L2::Found& found, Flow& f, Looked& sum, const Kind
     sum.evicted += found.evicted;
     ++(found.present ? stats_.l2_hits : stats_.l2_misses);
     if (found.victim) ++stats_.l2_evictions;
-    if (found.filler != f.serial && live(found.filler) && (f.fills.empty() || f.fills.back() != found.filler)) {
-        if (std::find(f.fills.begin(), f.fills.end(), found.filler) == f.fills.end()) f.fills.push_back(found.filler);
-    }
     if (!found.line) return;
+    L2::Line& l = *found.line;
+    const bool in_use = l.user != f.serial && live(l.user);
+    if (in_use && l.filling && (f.fills.empty() || f.fills.back() != l.user)) {
+        if (std::find(f.fills.begin(), f.fills.end(), l.user) == f.fills.end()) f.fills.push_back(l.user);
+    }
     // A line is served to one core after the other.
-    const bool shared = live(found.reader) && live_[found.reader & live_mask_].second != port;
-    std::uint8_t& sharers = found.line->sharers;
-    sharers = shared ? static_cast<std::uint8_t>(std::min(sharers + 1, UINT8_MAX)) : std::uint8_t{1};
-    if (shared) sum.turns += std::max<Fixed>(0, sharers * same_line_ - line_port);
+    const bool shared = in_use && live_[l.user & live_mask_].second != port;
+    l.sharers = shared ? static_cast<std::uint8_t>(std::min(l.sharers + 1, UINT8_MAX)) : std::uint8_t{1};
+    if (shared) sum.turns += std::max<Fixed>(0, l.sharers * same_line_ - line_port);
+    if (found.missing > 0) {
+        l.user = f.serial;
+        l.filling = true;
+    } else if (!in_use || !l.filling) {  // the filler stays named until it is done
+        l.user = f.serial;
+        l.filling = false;
+    }
 }
 
 Memory::Looked Memory::look_up_lines(Flow& f, int port) {
@@ -75,10 +83,10 @@ Memory::Looked Memory::look_up_lines(Flow& f, int port) {
                 asked = {last - first, ((last + sector - 1) & -sector) - (first & -sector), requests(first, last)};
             at = line_start + line_bytes;
             if (!t.write) {
-                count_read(l2_.read(line, first, last, f.serial, t.bypass), f, sum, asked, per_byte * asked.bytes, port);
+                count_read(l2_.read(line, first, last, t.bypass), f, sum, asked, per_byte * asked.bytes, port);
                 continue;
             }
-            const L2::Found found = l2_.write(line, first, last, f.serial, t.bypass);
+            const L2::Found found = l2_.write(line, first, last, t.bypass);
             ++(found.present ? stats_.l2_write_hits : stats_.l2_write_misses);
             if (found.victim) ++stats_.l2_evictions;
             sum.evicted += found.evicted;

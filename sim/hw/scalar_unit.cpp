@@ -49,6 +49,7 @@ void ScalarUnit::run() {
 
 void ScalarUnit::advance(Tick t) {
     if (finished_) return;
+    if (blocked_ == Blocked::room && core_.wants_room != isa::Pipe::all) return;  // woken for another reason
     if (t != silent_since_) {
         silent_since_ = t;
         silent_ = 0;
@@ -123,18 +124,16 @@ bool ScalarUnit::issue(const isa::BoundInstr& b, Tick t) {
     if (d.family == isa::Family::Sync) return issue_sync(b, std::get<isa::SyncT<I>>(b.operands), t);
     Unit& u = *units_[static_cast<std::size_t>(d.pipe)];
     if (u.full()) {
-        core_.waits_for_room = this;
-        core_.room_in = d.pipe;
+        core_.wants_room = d.pipe;
         return block(Blocked::room);
     }
-    Entry& e = u.push();
-    e = Entry{};
+    TransferEntry& e = u.push();
     e.instr = b.instr;
     e.issued = time_;
     if (timing::is_transfer(d.timing)) fill_transfer(e, b);
     else {
         e.kind = Entry::Kind::work;
-        e.local = timing::local_cost(core_.chip, b);
+        e.local = d.family == isa::Family::Vector ? core_.costs->vector(b) : timing::local_cost(core_.chip, b);
         if (d.family == isa::Family::Copy && d.pipe != isa::Pipe::v) e.outstanding = std::max<I>(1, core_.chip.path(isa::path_of(b.instr->op)).outstanding);
     }
     if (d.family == isa::Family::Cube || d.family == isa::Family::Drain) fill_unit_flag(e, b);
@@ -142,7 +141,7 @@ bool ScalarUnit::issue(const isa::BoundInstr& b, Tick t) {
     return true;
 }
 
-void ScalarUnit::fill_transfer(Entry& e, const isa::BoundInstr& b) {
+void ScalarUnit::fill_transfer(TransferEntry& e, const isa::BoundInstr& b) {
     const isa::BoundOperand* gm = nullptr;
     if (const auto* c = std::get_if<isa::CopyT<I>>(&b.operands)) gm = c->src.space == isa::Space::gm ? &c->src : &c->dst;
     else gm = &std::get<isa::DrainT<I>>(b.operands).dst;
@@ -213,17 +212,15 @@ bool ScalarUnit::issue_sync(const isa::BoundInstr& b, const isa::SyncT<I>& s, Ti
     if (pipe == isa::Pipe::s) return own_sync(b, s, t);
     Unit& u = *units_[static_cast<std::size_t>(pipe)];
     if (u.full()) {
-        core_.waits_for_room = this;
-        core_.room_in = pipe;
+        core_.wants_room = pipe;
         return block(Blocked::room);
     }
-    Entry& e = u.push();
-    e = Entry{};
+    TransferEntry& e = u.push();
     e.instr = b.instr;
     e.issued = time_;
     e.src = s.src;
     e.dst = s.dst;
-    e.id = s.id;
+    e.id = static_cast<std::int32_t>(s.id);
     e.mode = static_cast<std::uint8_t>(s.mode);
     switch (op) {
         case isa::Op::set_flag: e.kind = Entry::Kind::set; break;
@@ -312,7 +309,7 @@ void ScalarUnit::wake_at(Tick t) {
 std::string ScalarUnit::blocked_on() const {
     switch (blocked_) {
         case Blocked::no: return "";
-        case Blocked::room: return "a place in the queue of " + std::string(isa::name(core_.room_in));
+        case Blocked::room: return "a place in the queue of " + std::string(isa::name(core_.wants_room));
         case Blocked::flag: return "a flag";
         case Blocked::idle_pipes: return "all pipes to finish";
         case Blocked::cross: return "a cross-core flag";

@@ -26,13 +26,14 @@ public:
     const isa::Instr* current() const { return work_.kind == Work::Kind::issue ? work_.instr->instr : nullptr; }
 
     void wake_at(Tick) override;
+    /// Runs as far as it can at tick t.
+    void advance(Tick);
     /// All pipes are empty.
     void pipes_idle();
 
 private:
     enum class Blocked : std::uint8_t { no, room, flag, idle_pipes, cross };
     void run();
-    void advance(Tick);
     bool do_work(Tick);
     bool issue(const isa::BoundInstr&, Tick);
     bool issue_sync(const isa::BoundInstr&, const isa::SyncT<std::int64_t>&, Tick);
@@ -42,7 +43,7 @@ private:
     bool reach(Tick);
     bool block(Blocked);
     bool check_id(const isa::BoundInstr&, const isa::SyncT<std::int64_t>&);
-    void fill_transfer(Entry&, const isa::BoundInstr&);
+    void fill_transfer(TransferEntry&, const isa::BoundInstr&);
     void fill_unit_flag(Entry&, const isa::BoundInstr&);
     void spend(Tick cycles) {
         time_ += cycles;

@@ -24,9 +24,13 @@ void Unit::run() {
 // The heart of the model: complete what has finished, then start what may start, until neither is possible at this tick.
 void Unit::step(Tick t) {
     ready_ = kNever;
+    stepping_ = true;
     const bool was_idle = idle();
-    while (!core_.recorder.stopped() && (retire(t) || start_next(t))) {
-    }
+    do {
+        while (!core_.recorder.stopped() && (retire(t) || start_next(t))) {
+        }
+    } while (core_.scalar_has_room(pipe_, t));
+    stepping_ = false;
     if (!flying_.empty() && flying_[0].kind == Entry::Kind::work && ends_matter()) ready_ = std::min(ready_, flying_[0].end);
     if (ready_ != kNever) wake_at(ready_);
     if (!was_idle && idle()) core_.unit_idle();
@@ -41,7 +45,7 @@ bool Unit::ends_matter() const {
 
 bool Unit::retire(Tick t) {
     if (flying_.empty()) return false;
-    Entry& e = flying_.front();
+    TransferEntry& e = flying_.front();
     switch (e.kind) {
         case Entry::Kind::work:
             if (e.end > t) return false;
@@ -63,7 +67,7 @@ bool Unit::retire(Tick t) {
 
 bool Unit::start_next(Tick t) {
     if (queue_.empty()) return false;
-    Entry& e = queue_.front();
+    TransferEntry& e = queue_.front();
     if (e.issued > t) {
         ready_ = std::min(ready_, e.issued);
         return false;
@@ -85,13 +89,13 @@ bool Unit::start_next(Tick t) {
         case Entry::Kind::set:
         case Entry::Kind::cross_set:
             ++markers_;
-            flying_.push() = e;
+            flying_.push().take(e);
     }
     dequeue();
     return true;
 }
 
-bool Unit::start_work(Entry& e, Tick t) {
+bool Unit::start_work(const TransferEntry& e, Tick t) {
     if (free_ > t) {
         ready_ = std::min(ready_, free_);
         return false;
@@ -104,9 +108,9 @@ bool Unit::start_work(Entry& e, Tick t) {
     return true;
 }
 
-void Unit::begin_work(const Entry& queued, Tick t) {
-    Entry& e = flying_.push();
-    e = queued;
+void Unit::begin_work(const TransferEntry& queued, Tick t) {
+    TransferEntry& e = flying_.push();
+    e.take(queued);
     e.begin = t;
     ++working_;
     if (core_.effects) core_.effects->started(core_.ref.ordinal, pipe_, bound_[working_ - 1], t);
@@ -138,7 +142,7 @@ bool Unit::take_flag(const Entry& e, Tick t) {
         l->stalled += stalled;
     }
     if (core_.effects && core_.effects->order()) core_.effects->order()->on_wait_flag(core_.ref.ordinal, e.src, e.dst, e.id);
-    say(EventKind::wait_flag, e, t - stalled, t, core_.flags.flow(core_.ref.ordinal, e.src, e.dst, e.id, f.sets));
+    say(EventKind::wait_flag, e, t - stalled, t, arrow(e));
     return true;
 }
 
@@ -175,10 +179,10 @@ void Unit::fire(const Entry& e, Tick t) {
         return cross->set(core_.ref.ordinal, e.id, e.mode, e.instr);
     }
     set_flag(core_, e.src, e.dst, e.id, e.instr, t);
-    say(EventKind::set_flag, e, t, t, core_.flags.flow(core_.ref.ordinal, e.src, e.dst, e.id, core_.flags.at(e.src, e.dst, e.id).sets));
+    say(EventKind::set_flag, e, t, t, arrow(e));
 }
 
-void Unit::complete(const Entry& e, Tick end) {
+void Unit::complete(const TransferEntry& e, Tick end) {
     account(std::max(end, accounted_), nullptr);
     --working_;
     if (core_.effects) {
@@ -217,18 +221,16 @@ Tick Unit::account(Tick until, const Entry* waiting) {
     return stalled;
 }
 
-void Unit::dequeue() {
-    queue_.pop();
-    if (core_.waits_for_room && core_.room_in == pipe_) {
-        Sleeper* s = core_.waits_for_room;
-        core_.waits_for_room = nullptr;
-        s->wake_at(now());
-    }
+void Unit::dequeue() { queue_.pop(); }
+
+std::int64_t Unit::arrow(const Entry& e) const {
+    if (!core_.recorder.listening()) return -1;
+    return core_.flags.flow(core_.ref.ordinal, e.src, e.dst, e.id, core_.flags.at(e.src, e.dst, e.id).sets);
 }
 
 void Unit::pushed(const Entry& e, const isa::BoundInstr* bound) {
     if (core_.effects && (e.kind == Entry::Kind::work || e.kind == Entry::Kind::transfer)) bound_.push() = *bound;
-    if (queue_.size() == 1) wake_at(std::max(e.issued, now()));
+    if (queue_.size() == 1 && !stepping_) wake_at(std::max(e.issued, now()));
 }
 
 void Unit::begin_launch(Tick t) {

@@ -16,15 +16,23 @@ struct Entry {
     Kind kind = Kind::work;
     isa::Pipe src = isa::Pipe::s, dst = isa::Pipe::s;
     std::uint8_t mode = 0;
-    std::int64_t id = 0;
+    bool unit_flag = false;
+    std::int32_t id = 0;
     const isa::Instr* instr = nullptr;
     Tick issued = 0, begin = 0, end = 0;
     timing::LocalCost local;
+    std::int64_t outstanding = INT64_MAX;  ///< instructions of the pipe in flight, this one included
+    std::int64_t after = 0;                ///< unit flag: this many of the other pipe's flagged instructions must have completed
+};
+/// With what only transfers have.
+struct TransferEntry : Entry {
     Transfer transfer;
     Tick start = 0, interval = 0;
-    std::int64_t outstanding = INT64_MAX;  ///< instructions of the pipe in flight, this one included
-    std::int64_t after = 0;  ///< unit flag: this many of the other pipe's flagged instructions must have completed
-    bool unit_flag = false;
+    void reset() { static_cast<Entry&>(*this) = Entry{}; }
+    void take(const TransferEntry& from) {
+        if (from.kind == Kind::transfer) *this = from;
+        else static_cast<Entry&>(*this) = from;
+    }
 };
 
 /// A ring that grows when full; entries keep their storage.
@@ -64,7 +72,11 @@ public:
 
     bool full() const { return queue_.size() >= depth_; }
     /// A place in the queue for the next instruction; fill it in, then call pushed(). `bound` is copied where effects need operands.
-    Entry& push() { return queue_.push(); }
+    TransferEntry& push() {
+        TransferEntry& e = queue_.push();
+        e.reset();
+        return e;
+    }
     void pushed(const Entry&, const isa::BoundInstr* bound);
     bool idle() const { return queue_.empty() && flying_.empty(); }
     /// The instruction that has waited longest, for deadlock reports; null when idle.
@@ -84,15 +96,16 @@ private:
     void step(Tick);
     bool retire(Tick);
     bool start_next(Tick);
-    bool start_work(Entry&, Tick);
-    void begin_work(const Entry&, Tick);
+    bool start_work(const TransferEntry&, Tick);
+    void begin_work(const TransferEntry&, Tick);
     bool take_flag(const Entry&, Tick);
     bool take_cross(const Entry&, Tick);
     bool pass_barrier(const Entry&, Tick);
     void fire(const Entry&, Tick);
-    void complete(const Entry&, Tick end);
+    void complete(const TransferEntry&, Tick end);
     Tick account(Tick until, const Entry*);
     void dequeue();
+    std::int64_t arrow(const Entry&) const;
     bool ends_matter() const;
     void say(EventKind, const Entry&, Tick begin, Tick end, std::int64_t flow = -1, std::int64_t bytes = 0);
     LineStats* line(const Entry&);
@@ -100,7 +113,7 @@ private:
     isa::Pipe pipe_;
     CoreState& core_;
     std::size_t depth_;
-    Ring<Entry> queue_, flying_;
+    Ring<TransferEntry> queue_, flying_;
     Ring<isa::BoundInstr> bound_;    ///< operands of queued and flying work, where effects need them
     std::size_t working_ = 0;        ///< work in flight (flying_ also holds flags on their way)
     std::size_t transfers_ = 0;      ///< of it, transfers
@@ -110,7 +123,7 @@ private:
     Tick last_end_ = 0;
     Tick ready_ = kNever;            ///< next tick at which something can happen without help from outside
     Tick accounted_ = 0;
-    bool counted_ = false;
+    bool counted_ = false, stepping_ = false;
     PipeStats stats_;
     Tick armed_ = kNever;
     sc_core::sc_event wake_;

@@ -16,6 +16,7 @@ inline constexpr I kBlocksPerRepeat = isa::kRepeatBytes / isa::kBlockBytes;
 // Blocks of one operand in one repeat: where they are and how far they step.
 struct Stream {
     I start, block, repeat, blocks;
+    bool operator==(const Stream&) const = default;
 };
 
 bool reduces(isa::TimingClass t) { return t == isa::TimingClass::v_cadd || t == isa::TimingClass::v_cmax || t == isa::TimingClass::v_cg; }
@@ -32,14 +33,21 @@ Streams streams_of(isa::Op op, const Vector& v) {
     const auto blocks = [&](isa::DType t) { return kBlocksPerRepeat * isa::bytes_of(t) / width; };
     Streams s;
     const auto add = [&](const isa::BoundOperand& o, I block, I repeat, I count) {
-        if (o.space == isa::Space::ub) s.item[static_cast<std::size_t>(s.all++)] = {o.offset, block * isa::kBlockBytes, repeat * isa::kBlockBytes, count};
+        if (o.space != isa::Space::ub) return;
+        const Stream next{o.offset, block * isa::kBlockBytes, repeat * isa::kBlockBytes, block == 0 ? 1 : count};  // one block read once
+        for (int k = 0; k < s.reads; ++k)
+            if (s.item[static_cast<std::size_t>(k)] == next) return;  // both sources are the same blocks
+        s.item[static_cast<std::size_t>(s.all++)] = next;
     };
     add(v.src0, v.src0_block, v.src0_repeat, op == isa::Op::vbrcb ? 1 : blocks(v.dtype));
+    s.reads = s.all;
     add(v.src1, v.src1_block, v.src1_repeat, blocks(v.dtype));
+    s.reads = s.all;
     if (reads_destination(op)) add(v.dst, v.dst_block, v.dst_repeat, blocks(v.dst_dtype));
     s.reads = s.all;
-    if (reduces(isa::desc(op).timing) || op == isa::Op::vcmp) add(v.dst, 1, 0, 1);  // results of a repeat fit a block
-    else add(v.dst, v.dst_block, v.dst_repeat, blocks(v.dst_dtype));
+    const bool one_block = reduces(isa::desc(op).timing) || op == isa::Op::vcmp;  // results of a repeat fit a block
+    s.item[static_cast<std::size_t>(s.all++)] = one_block ? Stream{v.dst.offset, isa::kBlockBytes, 0, 1}
+                                                          : Stream{v.dst.offset, v.dst_block * isa::kBlockBytes, v.dst_repeat * isa::kBlockBytes, blocks(v.dst_dtype)};
     return s;
 }
 

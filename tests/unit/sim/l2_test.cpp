@@ -49,7 +49,7 @@ TEST_CASE("a set keeps its lines in the order of second chance") {
     int hits = 0;
     for (int i = 0; i < 5000; ++i) {
         const std::int64_t line = static_cast<std::int64_t>(dice() % (i % 3 ? 10 : 30));
-        const bool hit = l2.read(line, 0, 512, 1, false).present;
+        const bool hit = l2.read(line, 0, 512, false).present;
         REQUIRE(hit == reference.access(line));
         hits += hit;
     }
@@ -58,37 +58,37 @@ TEST_CASE("a set keeps its lines in the order of second chance") {
 
 TEST_CASE("lines of different sets do not push each other out") {
     L2 l2(chip_with(64, 4));  // 16 sets
-    for (int i = 0; i < 4; ++i) l2.read(16 * i, 0, 512, 1, false);
-    l2.read(1, 0, 512, 1, false);
-    for (int i = 0; i < 4; ++i) CHECK(l2.read(16 * i, 0, 512, 1, false).present);
-    CHECK_FALSE(l2.read(16 * 4, 0, 512, 1, false).present);
+    for (int i = 0; i < 4; ++i) l2.read(16 * i, 0, 512, false);
+    l2.read(1, 0, 512, false);
+    for (int i = 0; i < 4; ++i) CHECK(l2.read(16 * i, 0, 512, false).present);
+    CHECK_FALSE(l2.read(16 * 4, 0, 512, false).present);
     int left = 0;
-    for (int i = 0; i < 4; ++i) left += l2.read(16 * i, 0, 512, 1, true).present;
+    for (int i = 0; i < 4; ++i) left += l2.read(16 * i, 0, 512, true).present;
     CHECK(left == 3);
 }
 
 TEST_CASE("a miss fetches the whole line, around L2 only what was asked for") {
     L2 l2(chip_with(64, 4));
-    CHECK(l2.read(5, 0, 128, 1, true).missing == 128);
-    CHECK(l2.read(5, 0, 128, 1, false).missing == 512);
-    CHECK(l2.read(5, 128, 512, 1, false).present);
+    CHECK(l2.read(5, 0, 128, true).missing == 128);
+    CHECK(l2.read(5, 0, 128, false).missing == 512);
+    CHECK(l2.read(5, 128, 512, false).present);
 }
 
 TEST_CASE("sectors that were only written are present, the others of the line are not") {
     L2 l2(chip_with(64, 4));
-    l2.write(9, 0, 128, 1, false);
-    CHECK(l2.read(9, 0, 128, 2, false).present);
-    const L2::Found found = l2.read(9, 128, 256, 3, false);
+    l2.write(9, 0, 128, false);
+    CHECK(l2.read(9, 0, 128, false).present);
+    const L2::Found found = l2.read(9, 128, 256, false);
     CHECK_FALSE(found.present);
     CHECK(found.missing == 384);
 }
 
 TEST_CASE("a replaced line gives back its dirty bytes, a clean one none") {
     L2 l2(chip_with(1, 1));
-    l2.write(1, 0, 256, 1, false);
-    CHECK(l2.read(2, 0, 512, 1, false).evicted == 256);
-    CHECK(l2.read(3, 0, 512, 1, false).evicted == 0);
-    l2.write(3, 0, 512, 1, false);
-    l2.write(3, 0, 512, 1, true);  // written through: clean again
-    CHECK(l2.read(4, 0, 512, 1, false).evicted == 0);
+    l2.write(1, 0, 256, false);
+    CHECK(l2.read(2, 0, 512, false).evicted == 256);
+    CHECK(l2.read(3, 0, 512, false).evicted == 0);
+    l2.write(3, 0, 512, false);
+    l2.write(3, 0, 512, true);  // written through: clean again
+    CHECK(l2.read(4, 0, 512, false).evicted == 0);
 }
