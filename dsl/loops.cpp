@@ -109,7 +109,6 @@ Region cores_region(Index tiles, Index& tile, std::source_location at) {
     Region r = loop_region(Region::Kind::cores, ceil_div(tiles - block, blocks).expr(), at);
     r.stages = t.stages;  // 0: the compiler decides
     t.frame().blocks = max(Index(t.frame().blocks), tiles).expr();
-    r.stages = t.stages;  // 0: the compiler decides
     tile = block + Index(t.frame().symbol(r.counter)) * blocks;
     return r;
 }

@@ -26,7 +26,8 @@ struct Load {
         const std::pair<double, const char*> parts[] = {{load, "load"}, {move, "L1-to-L0"}, {compute, "compute"}, {issue, "issue"}, {drain, "drain"}};
         const auto* worst = std::max_element(std::begin(parts), std::end(parts), [](const auto& a, const auto& b) { return a.first < b.first; });
         bound = worst->second;
-        return worst->first;
+        // what overlaps still costs a little at its edges; it also settles ties
+        return worst->first + (load + move + compute + issue + drain - worst->first) / 32;
     }
 };
 
@@ -57,12 +58,21 @@ std::vector<I> candidates(const Sizes& fixed, const char* knob, std::vector<I> v
 
 double cores_of(const isa::Chip& chip, isa::CoreKind split) { return static_cast<double>(std::max<I>(1, chip.merged() ? chip.cores.merged : chip.count(split))); }
 
-/// Cycles a core's port needs for rows x row_bytes from or to GM, alone and with every core at work.
-double transfer(const isa::Chip& chip, Path path, double rows, double row_bytes, double cores) {
+/// A block of rows in GM: `pitch` bytes from one row to the next.
+struct GmRows {
+    double rows = 0, bytes = 0;
+    I pitch = 0;
+};
+bool reads(Path p) { return p == Path::gm_ub || p == Path::gm_l1 || p == Path::gm_l1_nz; }
+double latency_of(const isa::Chip& chip, Path path) { return reads(path) ? chip.l2.read_latency + chip.hbm.latency : chip.l2.write_latency; }
+
+/// Cycles a core's port needs for such a block, alone and with every core at work. Rows that start anywhere pass the byte shifter.
+double transfer(const isa::Chip& chip, Path path, const GmRows& g, double cores) {
     const isa::PathTiming& p = chip.path(path);
-    const double latency = path == Path::gm_ub || path == Path::gm_l1 || path == Path::gm_l1_nz ? chip.l2.read_latency : chip.l2.write_latency;
+    const double rows = g.rows, row_bytes = g.bytes, latency = reads(path) ? chip.l2.read_latency : chip.l2.write_latency;
     const double requests = std::ceil(row_bytes / static_cast<double>(std::max<I>(chip.gm.full_burst, 32)));
-    const double port = rows * (row_bytes / p.rate + p.row);
+    const bool shifted = g.pitch % isa::kBlockBytes != 0 && g.rows > 1 && chip.gm.shift > 0;
+    const double port = rows * (row_bytes / (shifted ? std::min(p.rate, chip.gm.shift) : p.rate) + p.row);
     const double in_flight = rows * requests * latency / static_cast<double>(std::max<I>(chip.gm.in_flight, 1));
     const double shared = rows * row_bytes * cores / (chip.l2.total_rate > 0 ? chip.l2.total_rate : 1e9);
     return std::max({port, in_flight, shared}) + p.interval;
@@ -87,9 +97,10 @@ public:
         const I rows = std::min(m, p_.m), cols = std::min(n, p_.n), deep = std::min(k1, p_.k);
         const double steps1 = static_cast<double>(ceil_div(p_.k, k1)), steps0 = static_cast<double>(ceil_div(p_.k, k0));
         Load l;
-        const double first = transfer(chip_, Path::gm_l1_nz, static_cast<double>(rows), static_cast<double>(deep * size_), active) +
-                             transfer(chip_, Path::gm_l1_nz, static_cast<double>(deep), static_cast<double>(cols * size_), active);
-        l.load = steps1 * first;
+        const auto block = [&](I r, I c, I pitch) { return GmRows{static_cast<double>(r), static_cast<double>(c * size_), pitch * size_}; };
+        const double first = transfer(chip_, Path::gm_l1_nz, block(rows, deep, p_.k), active) + transfer(chip_, Path::gm_l1_nz, block(deep, cols, p_.n), active);
+        const double latency = latency_of(chip_, Path::gm_l1_nz);
+        l.load = steps1 * std::max(first, (first + latency) / 2);  // two slots hide one latency
         const double fm = static_cast<double>(ceil_div(rows, isa::kFractalRows)), fn = static_cast<double>(ceil_div(cols, isa::kFractalRows));
         const auto type = static_cast<std::size_t>(p_.dtype);
         l.compute = fm * fn * static_cast<double>(ceil_div(p_.k, std::max<I>(chip_.cube.k_step[type], 1))) * chip_.cube.per_fractal[type] +
@@ -105,15 +116,16 @@ public:
         const double tile = l.slowest() + exposed;
         why = std::string(l.bound) + "-bound" + (overlapped ? "" : ", drain exposed");
         const double hbm = static_cast<double>((p_.m + p_.n) * p_.k * size_ + p_.m * p_.n * size_) / std::max(chip_.hbm.total_rate, 1e-9);
-        return std::max(std::ceil(tiles / cores) * tile, hbm) + first + drain(rows, cols, active);
+        return std::max(std::ceil(tiles / cores) * tile, hbm) + first + latency + drain(rows, cols, active);
     }
 
 private:
     double drain(I rows, I cols, double active) const {
-        const double r = static_cast<double>(rows), bytes = static_cast<double>(cols * size_);
-        if (!chip_.merged()) return transfer(chip_, Path::l0c_gm, r, bytes, active);
+        const double r = static_cast<double>(rows);
+        const GmRows out{r, static_cast<double>(cols * size_), p_.n * size_};
+        if (!chip_.merged()) return transfer(chip_, Path::l0c_gm, out, active);
         const double repeats = r * static_cast<double>(ceil_div(cols * 4, isa::kRepeatBytes));
-        return r * static_cast<double>(cols) * 4 / chip_.path(Path::l0c_ub).rate + 3 * repeats + transfer(chip_, Path::ub_gm, r, bytes, active);
+        return r * static_cast<double>(cols) * 4 / chip_.path(Path::l0c_ub).rate + 3 * repeats + transfer(chip_, Path::ub_gm, out, active);
     }
     const isa::Chip& chip_;
     const MatMulProblem& p_;
@@ -152,13 +164,15 @@ Choice choose_vector(const isa::Chip& chip, const VectorProblem& p, const Sizes&
         for (I rows : candidates(fixed, "rows", {1, 2, 4, 8, 16, 32, 64, 128, 256}, p.rows)) {
             if (rows * round_up(cols, 32) * per_element > chip.bytes(Space::ub) * 15 / 16) continue;
             const double tiles = static_cast<double>(ceil_div(p.rows, rows) * ceil_div(p.cols, cols)), active = std::min(cores, tiles);
-            const double r = static_cast<double>(std::min(rows, p.rows)), bytes = static_cast<double>(std::min(cols, p.cols) * size);
+            const double r = static_cast<double>(std::min(rows, p.rows));
+            const GmRows block{r, static_cast<double>(std::min(cols, p.cols) * size), p.cols * size};
+            const double latency = latency_of(chip, Path::gm_ub), once = p.inputs * transfer(chip, Path::gm_ub, block, active);
             Load l;
-            l.load = p.inputs * transfer(chip, Path::gm_ub, r, bytes, active);
-            l.drain = transfer(chip, Path::ub_gm, r, bytes, active);
+            l.load = std::max(once, (once + latency) / 2);
+            l.drain = transfer(chip, Path::ub_gm, block, active);
             l.compute = p.passes * (r * static_cast<double>(std::min(cols, p.cols)) / 64 + 20);
             l.issue = (p.inputs + 1) * (chip.issue.copy + 4 * chip.issue.sync) + p.passes * chip.issue.vector + chip.issue.loop;
-            const double fill = l.load + l.drain + l.compute + chip.l2.read_latency + chip.l2.write_latency;
+            const double fill = once + l.drain + l.compute + latency + latency_of(chip, Path::ub_gm);
             const double hbm = static_cast<double>(p.rows * p.cols * size * (p.inputs + 1)) / std::max(chip.hbm.total_rate, 1e-9);
             const double tile = l.slowest();
             best.offer({{"rows", rows}, {"cols", cols}}, std::max(std::ceil(tiles / cores) * tile, hbm) + fill, std::string(l.bound) + "-bound");
