@@ -91,7 +91,7 @@ struct Chip {
         std::int64_t line = 0, capacity = 0, ways = 0;
         double read_latency = 0, write_latency = 0;          ///< cycles
         double read_rate = 0, write_rate = 0, total_rate = 0;  ///< bytes per cycle of the whole L2 (chip files give TB/s)
-        double same_line = 0;                                ///< cycles each further core waits that reads a line being served
+        double same_line = 0;                                ///< cycles a line is busy for each core that reads it at the same time
         bool hashed = false;                                 ///< the set index is a hash of the line address instead of its low bits
     } l2;
     struct {

@@ -131,7 +131,7 @@ void memory(Rows& r, Chip& c) {
     r.rate("read_bandwidth", c.l2.read_rate, "of the whole L2, reads only");
     r.rate("write_bandwidth", c.l2.write_rate, "of the whole L2, writes only");
     r.rate("bandwidth", c.l2.total_rate, "of the whole L2, reads and writes together");
-    r.cycles("same_line", c.l2.same_line, "each further core waits that reads a line being served");
+    r.cycles("same_line", c.l2.same_line, "a line is busy for each core that reads it at the same time");
     r.add("hashed", Quantity::yes_no, &c.l2.hashed, 0, 1, "the set index is a hash of the line address instead of its low bits");
     r.prefix = "memory.hbm.";
     r.rate("bandwidth", c.hbm.total_rate, "of the device memory");

@@ -39,6 +39,9 @@ std::int64_t L2::bytes_of(std::uint8_t sectors) const { return static_cast<std::
 void L2::allocate(std::int64_t line, Line& l, Found& found) {
     const std::size_t set = set_of(line), base = set * ways_;
     std::size_t way = hand_[set];
+    // In a busy set the hand passes many lines, each somewhere else in host memory: fetch them side by side.
+    for (std::size_t k = 0; k < ways_; ++k)
+        if (slots_[base + k] != 0) prefetch(static_cast<std::int64_t>(slots_[base + k]) - 1);
     for (;; way = way + 1 == ways_ ? 0 : way + 1) {
         if (slots_[base + way] == 0) break;
         Line& old = entry(static_cast<std::int64_t>(slots_[base + way]) - 1);

@@ -127,21 +127,22 @@ bool ScalarUnit::issue(const isa::BoundInstr& b, Tick t) {
         core_.wants_room = d.pipe;
         return block(Blocked::room);
     }
-    TransferEntry& e = u.push();
+    Entry& e = u.push();
     e.instr = b.instr;
     e.issued = time_;
-    if (timing::is_transfer(d.timing)) fill_transfer(e, b);
+    if (timing::is_transfer(d.timing)) fill_transfer(u, e, b);
     else {
         e.kind = Entry::Kind::work;
         e.local = d.family == isa::Family::Vector ? core_.costs->vector(b) : timing::local_cost(core_.chip, b);
-        if (d.family == isa::Family::Copy && d.pipe != isa::Pipe::v) e.outstanding = std::max<I>(1, core_.chip.path(isa::path_of(b.instr->op)).outstanding);
+        if (d.family == isa::Family::Copy && d.pipe != isa::Pipe::v) 
+            e.outstanding = static_cast<std::int32_t>(std::max<I>(1, core_.chip.path(isa::path_of(b.instr->op)).outstanding));
     }
     if (d.family == isa::Family::Cube || d.family == isa::Family::Drain) fill_unit_flag(e, b);
     u.pushed(e, &b);
     return true;
 }
 
-void ScalarUnit::fill_transfer(TransferEntry& e, const isa::BoundInstr& b) {
+void ScalarUnit::fill_transfer(Unit& u, Entry& e, const isa::BoundInstr& b) {
     const isa::BoundOperand* gm = nullptr;
     if (const auto* c = std::get_if<isa::CopyT<I>>(&b.operands)) gm = c->src.space == isa::Space::gm ? &c->src : &c->dst;
     else gm = &std::get<isa::DrainT<I>>(b.operands).dst;
@@ -155,16 +156,18 @@ void ScalarUnit::fill_transfer(TransferEntry& e, const isa::BoundInstr& b) {
                                        "', which has " + std::to_string(size) + "; bound the tile by the tensor's extents",
                                    time_));
     }
-    e.outstanding = cost.outstanding;
-    e.start = cost.start;
-    e.interval = cost.interval;
+    e.outstanding = static_cast<std::int32_t>(cost.outstanding);
     if (cost.bytes <= 0) {  // nothing to move: only the pipe's interval passes
         e.kind = Entry::Kind::work;
         e.local.occupy = cost.interval;
         return;
     }
     e.kind = Entry::Kind::transfer;
-    e.transfer = {base + cost.gm.start, cost.gm.rows, cost.gm.row_bytes, cost.gm.pitch, cost.gm.write, cost.bypass, cost.bytes, cost.port, 0};
+    e.local.bytes = cost.bytes;
+    Order& o = u.push_order();
+    o.start = cost.start;
+    o.interval = cost.interval;
+    o.transfer = {base + cost.gm.start, cost.gm.rows, cost.gm.row_bytes, cost.gm.pitch, cost.gm.write, cost.bypass, cost.bytes, cost.port, 0};
 }
 
 // The unit flag orders a drain behind the matrix instructions issued before it on the same accumulator, and those behind earlier drains.
@@ -177,7 +180,7 @@ void ScalarUnit::fill_unit_flag(Entry& e, const isa::BoundInstr& b) {
         if (a.space != isa::Space::l0c) continue;
         const auto overlaps = [&](const Accumulator& x) { return x.begin < a.end() && a.start < x.end; };
         for (const Accumulator& x : accumulators_)
-            if (overlaps(x)) e.after = std::max(e.after, c ? x.drains : x.mmads);
+            if (overlaps(x)) e.after = std::max(e.after, static_cast<std::int32_t>(c ? x.drains : x.mmads));
         Accumulator merged{a.start, a.end(), 0, 0};
         for (const Accumulator& x : accumulators_) {
             if (!overlaps(x)) continue;
@@ -215,7 +218,7 @@ bool ScalarUnit::issue_sync(const isa::BoundInstr& b, const isa::SyncT<I>& s, Ti
         core_.wants_room = pipe;
         return block(Blocked::room);
     }
-    TransferEntry& e = u.push();
+    Entry& e = u.push();
     e.instr = b.instr;
     e.issued = time_;
     e.src = s.src;

@@ -43,7 +43,7 @@ private:
     bool reach(Tick);
     bool block(Blocked);
     bool check_id(const isa::BoundInstr&, const isa::SyncT<std::int64_t>&);
-    void fill_transfer(TransferEntry&, const isa::BoundInstr&);
+    void fill_transfer(Unit&, Entry&, const isa::BoundInstr&);
     void fill_unit_flag(Entry&, const isa::BoundInstr&);
     void spend(Tick cycles) {
         time_ += cycles;

@@ -45,7 +45,7 @@ bool Unit::ends_matter() const {
 
 bool Unit::retire(Tick t) {
     if (flying_.empty()) return false;
-    TransferEntry& e = flying_.front();
+    Entry& e = flying_.front();
     switch (e.kind) {
         case Entry::Kind::work:
             if (e.end > t) return false;
@@ -67,7 +67,7 @@ bool Unit::retire(Tick t) {
 
 bool Unit::start_next(Tick t) {
     if (queue_.empty()) return false;
-    TransferEntry& e = queue_.front();
+    Entry& e = queue_.front();
     if (e.issued > t) {
         ready_ = std::min(ready_, e.issued);
         return false;
@@ -89,13 +89,13 @@ bool Unit::start_next(Tick t) {
         case Entry::Kind::set:
         case Entry::Kind::cross_set:
             ++markers_;
-            flying_.push().take(e);
+            flying_.push() = e;
     }
     dequeue();
     return true;
 }
 
-bool Unit::start_work(const TransferEntry& e, Tick t) {
+bool Unit::start_work(const Entry& e, Tick t) {
     if (free_ > t) {
         ready_ = std::min(ready_, free_);
         return false;
@@ -108,9 +108,9 @@ bool Unit::start_work(const TransferEntry& e, Tick t) {
     return true;
 }
 
-void Unit::begin_work(const TransferEntry& queued, Tick t) {
-    TransferEntry& e = flying_.push();
-    e.take(queued);
+void Unit::begin_work(const Entry& queued, Tick t) {
+    Entry& e = flying_.push();
+    e = queued;
     e.begin = t;
     ++working_;
     if (core_.effects) core_.effects->started(core_.ref.ordinal, pipe_, bound_[working_ - 1], t);
@@ -119,10 +119,12 @@ void Unit::begin_work(const TransferEntry& queued, Tick t) {
         e.end = last_end_ = std::max(last_end_, free_ + e.local.latency);  // in order
         return;
     }
-    free_ = t + e.interval;
+    Order& o = orders_.front();
+    free_ = t + o.interval;
     ++transfers_;
-    e.transfer.first = t + e.start;
-    memory->submit(core_.ref.ordinal * isa::kPipeCount + static_cast<int>(pipe_), e.transfer);
+    o.transfer.first = t + o.start;
+    memory->submit(core_.ref.ordinal * isa::kPipeCount + static_cast<int>(pipe_), o.transfer);
+    orders_.pop();
 }
 
 bool Unit::take_flag(const Entry& e, Tick t) {
@@ -182,14 +184,14 @@ void Unit::fire(const Entry& e, Tick t) {
     say(EventKind::set_flag, e, t, t, arrow(e));
 }
 
-void Unit::complete(const TransferEntry& e, Tick end) {
+void Unit::complete(const Entry& e, Tick end) {
     account(std::max(end, accounted_), nullptr);
     --working_;
     if (core_.effects) {
         core_.effects->completed(core_.ref.ordinal, pipe_, bound_[0], end);
         bound_.pop();
     }
-    const std::int64_t bytes = e.kind == Entry::Kind::transfer ? e.transfer.bytes : e.local.bytes;
+    const std::int64_t bytes = e.local.bytes;
     ++stats_.instructions;
     stats_.bytes += bytes;
     stats_.conflict += e.local.conflict;

@@ -20,19 +20,14 @@ struct Entry {
     std::int32_t id = 0;
     const isa::Instr* instr = nullptr;
     Tick issued = 0, begin = 0, end = 0;
-    timing::LocalCost local;
-    std::int64_t outstanding = INT64_MAX;  ///< instructions of the pipe in flight, this one included
-    std::int64_t after = 0;                ///< unit flag: this many of the other pipe's flagged instructions must have completed
+    timing::LocalCost local;           ///< of a transfer: its bytes only
+    std::int32_t outstanding = INT32_MAX;  ///< instructions of the pipe in flight, this one included
+    std::int32_t after = 0;                ///< unit flag: this many of the other pipe's flagged instructions must have completed
 };
-/// With what only transfers have.
-struct TransferEntry : Entry {
+/// What only transfers have; kept beside the queue, so that its entries stay small.
+struct Order {
     Transfer transfer;
     Tick start = 0, interval = 0;
-    void reset() { static_cast<Entry&>(*this) = Entry{}; }
-    void take(const TransferEntry& from) {
-        if (from.kind == Kind::transfer) *this = from;
-        else static_cast<Entry&>(*this) = from;
-    }
 };
 
 /// A ring that grows when full; entries keep their storage.
@@ -72,11 +67,9 @@ public:
 
     bool full() const { return queue_.size() >= depth_; }
     /// A place in the queue for the next instruction; fill it in, then call pushed(). `bound` is copied where effects need operands.
-    TransferEntry& push() {
-        TransferEntry& e = queue_.push();
-        e.reset();
-        return e;
-    }
+    Entry& push() { return queue_.push() = Entry{}; }
+    /// For an entry of kind transfer, before pushed().
+    Order& push_order() { return orders_.push(); }
     void pushed(const Entry&, const isa::BoundInstr* bound);
     bool idle() const { return queue_.empty() && flying_.empty(); }
     /// The instruction that has waited longest, for deadlock reports; null when idle.
@@ -96,13 +89,13 @@ private:
     void step(Tick);
     bool retire(Tick);
     bool start_next(Tick);
-    bool start_work(const TransferEntry&, Tick);
-    void begin_work(const TransferEntry&, Tick);
+    bool start_work(const Entry&, Tick);
+    void begin_work(const Entry&, Tick);
     bool take_flag(const Entry&, Tick);
     bool take_cross(const Entry&, Tick);
     bool pass_barrier(const Entry&, Tick);
     void fire(const Entry&, Tick);
-    void complete(const TransferEntry&, Tick end);
+    void complete(const Entry&, Tick end);
     Tick account(Tick until, const Entry*);
     void dequeue();
     std::int64_t arrow(const Entry&) const;
@@ -113,7 +106,8 @@ private:
     isa::Pipe pipe_;
     CoreState& core_;
     std::size_t depth_;
-    Ring<TransferEntry> queue_, flying_;
+    Ring<Entry> queue_, flying_;
+    Ring<Order> orders_;             ///< of queued transfers
     Ring<isa::BoundInstr> bound_;    ///< operands of queued and flying work, where effects need them
     std::size_t working_ = 0;        ///< work in flight (flying_ also holds flags on their way)
     std::size_t transfers_ = 0;      ///< of it, transfers
