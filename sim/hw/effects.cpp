@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/hw/effects.h"
 
+#include "isa/verify.h"
+
 namespace sfumato::sim::hw {
 
 Effects::Effects(const isa::Chip& chip, std::span<const CoreRef> cores, DeviceMemory& memory, const RunOptions& options, Recorder& recorder)
@@ -14,12 +16,16 @@ Effects::Effects(const isa::Chip& chip, std::span<const CoreRef> cores, DeviceMe
 
 void Effects::begin_launch(const isa::Program& program, std::span<const int> tensors, std::span<const PlacedCore> placed) {
     program_ = &program;
+    seen_ = {};
+    uninitialised_.clear();
     tensors_ = tensors;
     if (shadow_) shadow_->begin_launch(program, tensors);
     if (hazards_) hazards_->begin_launch(program, tensors, placed);
 }
 
 void Effects::started(int core, isa::Pipe pipe, const isa::BoundInstr& b, Tick) {
+    if (seen_.first(b))
+        for (isa::Diagnostic& d : isa::verify_bound(*program_, chip_, b)) return recorder_.fault(std::move(d));
     const isa::AccessList list = isa::accesses(b);
     if (auto d = check_bound(*program_, chip_, cores_[static_cast<std::size_t>(core)], tensors_, memory_, b, list)) return recorder_.fault(std::move(*d));
     if (!hazards_) return;
@@ -30,10 +36,8 @@ void Effects::started(int core, isa::Pipe pipe, const isa::BoundInstr& b, Tick) 
 void Effects::completed(int core, isa::Pipe pipe, const isa::BoundInstr& b, Tick) {
     if (recorder_.stopped()) return;  // an instruction that failed its checks must not touch memory
     if (shadow_) {
-        if (auto d = shadow_->step(*program_, cores_[static_cast<std::size_t>(core)], tensors_, b, isa::accesses(b)); d && !uninitialised_) {
-            uninitialised_ = true;
-            recorder_.note(std::move(*d));
-        }
+        if (auto d = shadow_->step(*program_, cores_[static_cast<std::size_t>(core)], tensors_, b, isa::accesses(b)); d && uninitialised_.insert(b.instr->id).second)
+            recorder_.report(std::move(*d));
     }
     if (machine_) machine_->apply(core, tensors_, b);
     if (!hazards_) return;
@@ -43,7 +47,7 @@ void Effects::completed(int core, isa::Pipe pipe, const isa::BoundInstr& b, Tick
 
 void Effects::collect() {
     if (!hazards_) return;
-    for (isa::Diagnostic& d : hazards_->take_diagnostics()) recorder_.note(std::move(d));
+    for (isa::Diagnostic& d : hazards_->take_diagnostics()) recorder_.report(std::move(d));
     for (const Poison& p : hazards_->take_poison())
         if (machine_) machine_->poison(p.core, p.access);
 }

@@ -3,6 +3,7 @@
 // What instructions do besides taking time: values, bounds, uninitialised reads and hazards. The pipes call this at starts, completions and
 // order events; with neither values nor hazards wanted there is no object at all.
 #include <memory>
+#include <set>
 #include <span>
 
 #include "sim/exec/checks.h"
@@ -35,7 +36,8 @@ private:
     std::unique_ptr<HazardTracker> hazards_;
     const isa::Program* program_ = nullptr;
     std::span<const int> tensors_;
-    bool uninitialised_ = false;  ///< reported once
+    SeenInstances seen_;
+    std::set<int> uninitialised_;  ///< instructions reported already
 };
 
 }  // namespace sfumato::sim::hw

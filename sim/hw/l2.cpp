@@ -35,17 +35,18 @@ std::size_t L2::set_of(std::int64_t line) const {
 
 std::int64_t L2::bytes_of(std::uint8_t sectors) const { return static_cast<std::int64_t>(std::popcount(sectors)) << sector_shift_; }
 
-// Second chance: a line used since the hand last passed stays, every other one goes.
+// Second chance: a line used since the hand last passed stays, every other one goes. In a set where everything is in use the hand gives up
+// after a few lines, so that a miss costs no more in a busy set.
 void L2::allocate(std::int64_t line, Line& l, Found& found) {
-    const std::size_t set = set_of(line), base = set * ways_;
+    const std::size_t set = set_of(line), base = set * ways_, looks = std::min(ways_, kLooks);
+    const auto next = [this](std::size_t way) { return way + 1 == ways_ ? 0 : way + 1; };
     std::size_t way = hand_[set];
-    // In a busy set the hand passes many lines, each somewhere else in host memory: fetch them side by side.
-    for (std::size_t k = 0; k < ways_; ++k)
-        if (slots_[base + k] != 0) prefetch(static_cast<std::int64_t>(slots_[base + k]) - 1);
-    for (;; way = way + 1 == ways_ ? 0 : way + 1) {
-        if (slots_[base + way] == 0) break;
+    // Each line is somewhere else in host memory: fetch them side by side.
+    for (std::size_t k = 0, at = way; k < looks; ++k, at = next(at))
+        if (slots_[base + at] != 0) prefetch(static_cast<std::int64_t>(slots_[base + at]) - 1);
+    for (std::size_t k = 0; slots_[base + way] != 0; ++k, way = next(way)) {
         Line& old = entry(static_cast<std::int64_t>(slots_[base + way]) - 1);
-        if (!old.recent) {
+        if (!old.recent || k >= looks) {
             found.victim = true;
             found.evicted = bytes_of(old.dirty);
             old = Line{};
@@ -53,7 +54,7 @@ void L2::allocate(std::int64_t line, Line& l, Found& found) {
         }
         old.recent = false;
     }
-    hand_[set] = static_cast<std::uint16_t>(way + 1 == ways_ ? 0 : way + 1);
+    hand_[set] = static_cast<std::uint16_t>(next(way));
     slots_[base + way] = static_cast<std::uint32_t>(line + 1);
     l = Line{};
 }

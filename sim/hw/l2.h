@@ -56,6 +56,7 @@ public:
 private:
     static constexpr int kPageBits = 12;
     static constexpr std::size_t kPageMask = (std::size_t{1} << kPageBits) - 1;
+    static constexpr std::size_t kLooks = 8;      ///< lines the hand passes for one miss, at most
     static constexpr std::int64_t kSectors = 8;  ///< of a line, at most: what a mask holds
     using Page = std::array<Line, kPageMask + 1>;
 

@@ -22,8 +22,11 @@ public:
 
     /// A fault of the program under test: the run stops.
     void fault(isa::Diagnostic);
-    /// Something to report that does not stop the run.
-    void note(isa::Diagnostic d) { diagnostics_.push_back(std::move(d)); }
+    /// A fault after which the run can go on.
+    void report(isa::Diagnostic d) {
+        diagnostics_.push_back(std::move(d));
+        faulted_ = true;
+    }
     /// An exception inside a process: kept, and the run stops.
     void fail(std::exception_ptr);
     bool stopped() const { return stopped_; }
