@@ -25,6 +25,7 @@ struct Request {
     std::string shape, tile;  ///< "m=128,n=256"; a shape's missing sizes are the kernel's defaults, a tile's missing knobs the chooser's
     std::string dtype, level;
     std::int32_t stages = 0;
+    bool keep_texts = false;  ///< keep the program's text after each pass
     std::optional<sim::Mode> mode;  ///< absent: both for small problems, else time
     bool warm_l2 = false;
     std::int64_t repeat = 1;

@@ -69,6 +69,7 @@ void prepare_kernel(Prepared& p, const Request& r) {
     p.tile = kernels::complete_tile(k, p.chip, p.shape, p.dtype, given);
     config.tile = p.tile;
     config.options.stages = r.stages;
+    config.options.keep_texts = r.keep_texts;
     p.compiled = k.compile(p.chip, config);
     p.params = kernels::launch_params(k, p.shape);
 }

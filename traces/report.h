@@ -103,6 +103,8 @@ double cube_peak_tflops(const isa::Chip&, isa::DType);
 double vector_peak_tflops(const isa::Chip&, isa::DType);
 
 std::string to_text(const RunReport&);
+/// Its table of memory spaces alone.
+std::string capacity_text(const RunReport&);
 /// One JSON object, members in the order of the command line's manual.
 std::string to_json(const RunReport&);
 /// A JSON array of {code, message, file, line, column, notes}.

@@ -77,19 +77,6 @@ std::string memory_table(const RunReport& r) {
     return out;
 }
 
-std::string capacity_table(const RunReport& r) {
-    std::string out;
-    for (const SpaceUse& s : r.capacity) {
-        out += (out.empty() ? "capacity    " : "            ") + left(std::string(isa::name(s.space)), 4) + right(with_separators(s.used), 9) + " of " +
-               right(with_separators(s.total), 9) + " B";
-        if (s.total > 0) out += " (" + percent(static_cast<double>(s.used) / static_cast<double>(s.total)) + ")";
-        std::string names;
-        for (const BufferUse& b : s.buffers) names += (names.empty() ? "  " : ", ") + b.name + (b.slots > 1 ? " x " + std::to_string(b.slots) : "");
-        out += names + "\n";
-    }
-    return out;
-}
-
 std::string value_lines(const ValueCheck& v) {
     if (!v.checked) return "values      not checked\n";
     std::string out = std::string("values      ") + (v.equal ? "equal to the reference" : "WRONG") + ": largest error " + short_number(v.max_abs_error) + " absolute, " +
@@ -145,6 +132,19 @@ std::string short_number(double v) {
     return out;
 }
 
+std::string capacity_text(const RunReport& r) {
+    std::string out;
+    for (const SpaceUse& s : r.capacity) {
+        out += (out.empty() ? "capacity    " : "            ") + left(std::string(isa::name(s.space)), 4) + right(with_separators(s.used), 9) + " of " +
+               right(with_separators(s.total), 9) + " B";
+        if (s.total > 0) out += " (" + percent(static_cast<double>(s.used) / static_cast<double>(s.total)) + ")";
+        std::string names;
+        for (const BufferUse& b : s.buffers) names += (names.empty() ? "  " : ", ") + b.name + (b.slots > 1 ? " x " + std::to_string(b.slots) : "");
+        out += names + "\n";
+    }
+    return out;
+}
+
 std::string to_text(const RunReport& r) {
     std::string out = head(r);
     if (r.status != "ok") out += "status      " + r.status + "\n";
@@ -156,7 +156,7 @@ std::string to_text(const RunReport& r) {
             out += "bound by    " + b.pipe + ", busy " + percent(b.share) + ": " + b.reason + (b.source_line.empty() ? "" : " (" + b.source_line + ")") + "\n";
         out += pipe_table(r) + memory_table(r);
     }
-    out += capacity_table(r);
+    out += capacity_text(r);
     out += "order       " + std::to_string(r.sync.flags) + " flags, " + std::to_string(r.sync.event_ids) + " event ids, " + std::to_string(r.sync.barriers) +
            " barriers, " + std::to_string(r.sync.cross_core) + " cross-core flags\n";
     out += value_lines(r.values);
