@@ -46,15 +46,15 @@ lab::Result with_progress(const lab::Prepared& p, lab::Request r) {
 lab::Request variant(lab::Request r, const std::string& name) {
     constexpr std::string_view kStages = "stages=";
     const auto chips = isa::chip_names(r.chip_dir);
-    std::vector<std::string> levels, kernels;
+    std::vector<std::string> levels, library;
     for (const kernels::Kernel& k : kernels::table()) {
-        kernels.push_back(k.name);
+        library.push_back(k.name);
         if (k.name == r.what) levels = k.levels;
     }
     const auto in = [&](const std::vector<std::string>& list) { return std::find(list.begin(), list.end(), name) != list.end(); };
     if (in(levels)) r.level = name;
     else if (in(chips)) r.chip = name;
-    else if (in(kernels) || name.ends_with(".sfa")) r.what = name;
+    else if (in(library) || name.ends_with(".sfa")) r.what = name;
     else if (name == "cold" || name == "warm") r.warm_l2 = name == "warm";
     else if (name.starts_with(kStages)) {
         const std::string digits = name.substr(kStages.size());
@@ -63,7 +63,9 @@ lab::Request variant(lab::Request r, const std::string& name) {
             throw isa::InputError("--compare '" + name + "': expected stages=1, stages=2, ...");
     } else {
         std::vector<std::string> all{"cold", "warm", "stages=2"};
-        for (const auto* list : {&levels, &chips, &kernels}) all.insert(all.end(), list->begin(), list->end());
+        all.insert(all.end(), levels.begin(), levels.end());
+        all.insert(all.end(), chips.begin(), chips.end());
+        all.insert(all.end(), library.begin(), library.end());
         lab::require_known("--compare variant", name, all);
     }
     return r;
