@@ -25,7 +25,7 @@ struct CompileOptions {
     std::int32_t stages = 0;           ///< 0: as the author says; otherwise the stages of every pipelined loop
     bool keep_texts = false;           ///< keep the program's text after each pass
     bool check = true;                 ///< run the independent checker of order
-    std::string stop_after;            ///< name of the last pass to run; empty: all
+    std::string stop_after = {};       ///< name of the last pass to run; empty: all
 };
 
 struct PassText {

@@ -24,22 +24,33 @@ void sweep(const TileView& v, const CopyTile& t, F&& body) {
     }
 }
 
+/// Reads every tile into slots that a consumer pipe hands back at once, as a queue of buffers would: only transfers take time.
+void read(const TileView& x, Buffer slots, pipe::PipePair handed_over, const CopyTile& t) {
+    auto full = event(handed_over, t.slots);
+    auto free = event(PipeName{handed_over.dst} >> PipeName{handed_over.src}, t.slots).primed();
+    Counter turn;
+    hand_synchronised([&] {
+        sweep(x, t, [&](Index i, Index j) {
+            auto s = turn.next();
+            free[s].wait();
+            copy(slots[s], x(i, j), cache(t));
+            full[s].set();
+            full[s].wait();
+            free[s].set();
+        });
+    });
+}
+
 }  // namespace
 
 template <class T>
 void gm_to_ub(In<T> X, CopyTile t) {
-    auto x = tiles(X, t.rows, t.cols);
-    auto ub = buffer<T>(UB, {t.rows, t.cols}, slots(t.slots));
-    Counter turn;
-    sweep(x, t, [&](Index i, Index j) { copy(ub[turn.next()], x(i, j), cache(t)); });
+    read(tiles(X, t.rows, t.cols), buffer<T>(UB, {t.rows, t.cols}, slots(t.slots)), MTE2 >> V, t);
 }
 
 template <class T>
 void gm_to_l1_nz(In<T> X, CopyTile t) {
-    auto x = tiles(X, t.rows, t.cols);
-    auto l1 = buffer<T>(L1, {t.rows, t.cols}, slots(t.slots));
-    Counter turn;
-    sweep(x, t, [&](Index i, Index j) { copy(l1[turn.next()], x(i, j), cache(t)); });
+    read(tiles(X, t.rows, t.cols), buffer<T>(L1, {t.rows, t.cols}, slots(t.slots)), MTE2 >> MTE1, t);
 }
 
 template <class T>

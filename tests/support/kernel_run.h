@@ -62,10 +62,10 @@ inline double sample(std::uint64_t& state) {
 struct RunPlan {
     const char* kernel = "matmul";
     const char* chip = "Ascend910B1";
-    kernels::Sizes shape;
+    kernels::Sizes shape = {};
     isa::DType dtype = isa::DType::f16;
-    std::string level;      ///< "": the kernel's default
-    kernels::Sizes tile;    ///< missing knobs are chosen
+    std::string level = {};  ///< "": the kernel's default
+    kernels::Sizes tile = {};  ///< missing knobs are chosen
     std::int32_t stages = 0;
     sim::Mode mode = sim::Mode::both;
 };
