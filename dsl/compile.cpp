@@ -26,6 +26,7 @@ void lower_kernel(CompileState& s) {
         Lowered l = lower(std::move(s.kernel), s.chip);
         s.out.program = std::move(l.program);
         s.out.decisions = std::move(l.decisions);
+        for (tile::Requirement& r : l.requirements) s.out.requirements.push_back(std::move(r));
     } else {
         s.out.program = assemble(std::move(s.kernel), s.chip);
     }

@@ -20,6 +20,7 @@ public:
         context_.scopes.push_back({&body, -1, -1, 1});
         nodes(body);
     }
+    std::vector<tile::Requirement> requirements() { return std::move(context_.requirements); }
 
 private:
     void nodes(const Region& r) {
@@ -102,7 +103,9 @@ Lowered lower(tile::Kernel kernel, const isa::Chip& chip) {
     Analysis analysis(kernel);
     if (analysis.fault) throw isa::Rejected({*analysis.fault});
     const isa::CoreKind kind = choose_core(kernel, analysis, chip);
-    Lowering(kernel, analysis, chip, out.decisions).run(kind);
+    Lowering lowering(kernel, analysis, chip, out.decisions);
+    lowering.run(kind);
+    out.requirements = lowering.requirements();
     out.program = std::move(kernel.frame);
     isa::number_instructions(out.program);
     return out;

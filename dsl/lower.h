@@ -11,6 +11,7 @@ namespace sfumato::dsl {
 struct Lowered {
     isa::Program program;
     DecisionLog decisions;
+    std::vector<tile::Requirement> requirements;  ///< beyond those of the kernel itself
 };
 /// `kernel` is in SSA form and verified. Throws Rejected for what the chip or the compiler cannot express, naming the line.
 Lowered lower(tile::Kernel kernel, const isa::Chip&);

@@ -28,6 +28,7 @@ struct LowerContext {
     DecisionLog& log;
     Emitter emit;
     std::vector<Scope> scopes;
+    std::vector<tile::Requirement> requirements;
 
     bool merged() const { return chip.merged(); }
     isa::ExprPool& exprs() { return kernel.frame.exprs; }

@@ -53,6 +53,7 @@ private:
     void load(const tile::Op&, Expr first_row);
     void store(const tile::Op&);
     void store_accumulated(const tile::Op&);
+    void column_is_dense(const tile::Op&, const tile::View&);
     std::int64_t window_rows(const tile::Op& store);
     std::int64_t row_bytes(ValueId, int& temps);
     void count_local(ValueId);

@@ -127,6 +127,14 @@ void VectorLowering::binary(const Op& op, const UbTile& out) {
 
 // ---- tiles in and out
 
+// Elements of a column are adjacent in GM only in a tensor of one column; that is asked of the launch when it cannot be seen here.
+void VectorLowering::column_is_dense(const Op& op, const tile::View& view) {
+    if (context_.exprs().is_constant(view.pitch, 1)) return;
+    if (context_.exprs().is_constant(view.pitch) || view.pitch != view.cols || !context_.exprs().is_constant(op.j, 0))
+        context_.refuse(op.source, "a column of a matrix cannot be a tile of vector code: its elements are not adjacent in GM; store it as a tensor of one column");
+    context_.requirements.push_back({view.pitch, context_.constant(1), "columns of " + view.name + ", whose tiles are columns, and 1", op.source});
+}
+
 void VectorLowering::load(const Op& op, Expr first_row) {
     const ValueId v = op.result;
     const tile::View& view = context_.view(op);
@@ -134,8 +142,7 @@ void VectorLowering::load(const Op& op, Expr first_row) {
     const bool windowed = window_ && analysis_.value(v).shape.rows > 1;
     Scope& scope = windowed ? context_.scopes.back() : context_.scope(analysis_.home(v));
     const std::int32_t slots = scope.loop < 0 ? 1 : windowed ? scope.stages : context_.slots_of(analysis_.home(v));
-    if (is_column(v) && !context_.exprs().is_constant(view.pitch, 1))
-        context_.refuse(op.source, "a column of a matrix cannot be loaded as a tile; its elements are not adjacent in GM");
+    if (is_column(v)) column_is_dense(op, view);
     if (!buffers_.count(&op))
         buffers_[&op] = emit_.buffer({.name = view.name + "_ub", .space = Space::ub, .dtype = tile.dtype, .shape = {tile.max_rows, tile.max_pitch}, .slot_bytes = bytes(tile),
                                       .slots = slots, .base = {}, .why = slots > 1 ? "stages " + std::to_string(slots) : "", .source = op.source});
@@ -180,8 +187,7 @@ void VectorLowering::store(const Op& op) {
     c.cols = tile.cols;
     c.src_pitch = tile.pitch;
     c.dst_pitch = tile.max_rows == 1 ? tile.cols : view.pitch;
-    if (is_column(v) && !context_.exprs().is_constant(view.pitch, 1))
-        context_.refuse(op.source, "a column of a matrix cannot be stored as a tile; its elements are not adjacent in GM");
+    if (is_column(v)) column_is_dense(op, view);
     emit_.instr(isa::Op::mov_ub_gm, c, op.source);
     used(v);
 }

@@ -172,4 +172,17 @@ std::vector<Requirement> requirements(const Kernel& k) {
     return out;
 }
 
+std::vector<isa::Diagnostic> unmet(const isa::Program& p, const std::vector<Requirement>& all, const std::map<std::string, std::int64_t>& params) {
+    std::vector<std::int64_t> symbols(p.symbols.size(), 0);
+    for (std::size_t i = 0; i < symbols.size(); ++i)
+        if (const auto it = params.find(p.symbols[i].name); it != params.end()) symbols[i] = it->second;
+    std::vector<isa::Diagnostic> out;
+    for (const Requirement& r : all) {
+        const std::int64_t left = p.exprs.eval(r.left, symbols), right = p.exprs.eval(r.right, symbols);
+        if (left != right)
+            out.push_back(diagnose(p, r.source, isa::Code::shape, r.what + " must be equal, found " + std::to_string(left) + " and " + std::to_string(right)));
+    }
+    return out;
+}
+
 }  // namespace sfumato::dsl::tile

@@ -5,6 +5,7 @@
 // variables, `verify` checks the result and `lower` (lower.h) turns it into an isa::Program. Instructions of the explicit level stand in the
 // same regions as they are, so both levels may share a kernel.
 #include <cstdint>
+#include <map>
 #include <string>
 #include <variant>
 #include <vector>
@@ -148,6 +149,8 @@ struct Requirement {
     SourceId source = -1;
 };
 std::vector<Requirement> requirements(const Kernel&);
+/// The requirements that launch parameters break, each with both values and the author's line.
+std::vector<isa::Diagnostic> unmet(const isa::Program&, const std::vector<Requirement>&, const std::map<std::string, std::int64_t>& params);
 
 /// A diagnostic at a source of the program.
 isa::Diagnostic diagnose(const isa::Program&, SourceId, isa::Code, std::string message, std::vector<std::string> notes = {});

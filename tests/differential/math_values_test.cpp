@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values of the maths-like level against double arithmetic written out here: broadcasts, functions, carried variables, conditions.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <functional>
+
+#include "dsl/compile.h"
+#include "dsl/dsl.h"
+#include "tests/support/kernel_run.h"
+
+using namespace sfumato;
+using namespace sfumato::dsl;
+using isa::DType;
+
+namespace {
+
+struct Array {
+    DType type;
+    std::vector<std::int64_t> dims;
+    std::vector<double> values;
+};
+Array random_array(DType t, std::vector<std::int64_t> dims, std::uint64_t seed, double low = -1, double high = 1) {
+    Array a{t, dims, {}};
+    std::int64_t n = 1;
+    for (std::int64_t d : dims) n *= d;
+    for (std::int64_t i = 0; i < n; ++i) {
+        std::byte b[4];
+        testing::encode(t, low + (high - low) * (testing::sample(seed) + 1) / 2, b);
+        a.values.push_back(testing::decode(t, b));
+    }
+    return a;
+}
+Array empty_array(DType t, std::vector<std::int64_t> dims) {
+    Array a = random_array(t, dims, 1);
+    std::fill(a.values.begin(), a.values.end(), std::nan(""));
+    return a;
+}
+
+/// Compiles and runs; arrays are updated from memory afterwards. Fails on any diagnostic.
+template <class T, class... Args>
+void run(void (*kernel)(Args...), const char* chip_name, const T& tile, std::vector<Array*> arrays, int stages = 0) {
+    const isa::Chip chip = isa::load_chip(chip_name, {}, "isa/chips");
+    CompileOptions o;
+    o.stages = stages;
+    const Compiled c = compile(kernel, chip, tile, o);
+    sim::DeviceMemory memory;
+    sim::Launch launch;
+    launch.program = &c.program;
+    for (std::size_t i = 0; i < arrays.size(); ++i) {
+        const Array& a = *arrays[i];
+        sim::DeviceTensor d;
+        d.name = c.program.tensors[i].name;
+        d.size = static_cast<std::int64_t>(a.values.size()) * isa::bytes_of(a.type);
+        d.bytes.resize(static_cast<std::size_t>(d.size));
+        for (std::size_t k = 0; k < a.values.size(); ++k) testing::encode(a.type, a.values[k], &d.bytes[k * static_cast<std::size_t>(isa::bytes_of(a.type))]);
+        for (std::size_t k = 0; k < a.dims.size(); ++k) launch.params[d.name + "." + std::to_string(k)] = a.dims[k];
+        launch.tensors.push_back(static_cast<int>(i));
+        memory.tensors.push_back(std::move(d));
+    }
+    for (sim::Mode mode : {sim::Mode::values, sim::Mode::both}) {
+        sim::DeviceMemory m = memory;
+        sim::RunOptions options;
+        options.mode = mode;
+        const sim::RunResult r = sim::run(chip, std::span(&launch, 1), m, options);
+        INFO(isa::to_text(r.diagnostics));
+        REQUIRE(r.status == sim::Status::ok);
+        REQUIRE(r.diagnostics.empty());
+        for (std::size_t i = 0; i < arrays.size(); ++i)
+            for (std::size_t k = 0; k < arrays[i]->values.size(); ++k)
+                arrays[i]->values[k] = testing::decode(arrays[i]->type, &m.tensors[i].bytes[k * static_cast<std::size_t>(isa::bytes_of(arrays[i]->type))]);
+    }
+}
+
+/// Relative step of a type; computed values are allowed `steps` of it, and `absolute` near zero.
+void compare(const Array& got, const std::function<double(std::size_t)>& expected, double steps, double absolute = 1e-6) {
+    const double step = got.type == DType::f32 ? std::ldexp(1.0, -23) : got.type == DType::f16 ? std::ldexp(1.0, -10) : std::ldexp(1.0, -7);
+    for (std::size_t i = 0; i < got.values.size(); ++i) {
+        const double e = expected(i);
+        INFO("element " << i);
+        REQUIRE(std::fabs(got.values[i] - e) <= steps * step * std::fabs(e) + absolute);
+    }
+}
+
+struct Tile2 {
+    Knob rows, cols, stages = 2;
+};
+const char* const kChips[] = {"Ascend910B1", "Ascend910A"};
+
+void rows_and_columns(In<f32> X, In<f32> R, In<f32> C, Out<f32> Y, Tile2 t) {
+    auto x = tiles(X, t.rows, t.cols), c = tiles(C, t.rows, 1), y = tiles(Y, t.rows, t.cols);
+    auto r = tiles(R, t.cols);
+    for (auto [i, j] : cores(y.rows(), y.cols())) {
+        auto scaled = x(i, j) * r(j) + c(i, Index(0));
+        y(i, j) = r(j) - scaled;
+    }
+}
+
+template <class T>
+void functions(In<T> X, Out<T> Y, Out<T> Z, Tile2 t) {
+    auto x = tiles(X, t.rows, t.cols), y = tiles(Y, t.rows, t.cols), z = tiles(Z, t.rows, t.cols);
+    for (auto [i, j] : cores(y.rows(), y.cols())) {
+        Tile v = cast<f32>(x(i, j));
+        y(i, j) = cast<T>(gelu(v) + tanh(v) / (2.0 - v) + sqrt(abs(v)) * rsqrt(v * v + 1.0));
+        z(i, j) = cast<T>(max(min(v, 0.25), -0.5) + log(exp(v) + 1.0) - sigmoid(-v));
+    }
+}
+
+// running sums down the rows of blocks, and the value before the last addition
+void running(In<f32> X, Out<f32> Sum, Out<f32> Previous, Tile2 t) {
+    auto x = tiles(X, t.rows, t.cols), s = tiles(Sum, t.rows, t.cols), p = tiles(Previous, t.rows, t.cols);
+    for (auto [i, j] : cores(s.rows(), s.cols())) {
+        auto sum = full<f32>(s(i, j).shape(), 10);
+        auto previous = full<f32>(s(i, j).shape(), -1);
+        for (auto k : pipelined(x.rows(), static_cast<int>(t.stages.value))) {
+            previous = sum;
+            sum += x(k, j);
+        }
+        s(i, j) = sum;
+        p(i, j) = previous;
+    }
+}
+
+// a tile loaded in the loop and read after it; with a single block of rows the loop runs no time
+void last(In<f16> X, Out<f16> Y, Tile2 t) {
+    auto x = tiles(X, t.rows, t.cols), y = tiles(Y, t.rows, t.cols);
+    for (auto [i, j] : cores(y.rows(), y.cols())) {
+        auto v = zeros<f16>(y(i, j).shape());
+        for (auto k : pipelined(x.rows() - Index(1), static_cast<int>(t.stages.value))) v = x(k + Index(1), j);
+        y(i, j) = v;
+    }
+}
+
+void clipped_after(In<f32> X, Out<f32> Y, Tile2 t) {
+    auto x = tiles(X, t.rows, t.cols), y = tiles(Y, t.rows, t.cols);
+    for (auto [i, j] : cores(y.rows(), y.cols())) {
+        Tile v = x(i, j);
+        when(j >= Index(1), [&] { v = relu(v); });
+        y(i, j) = v * 2.0;
+    }
+}
+
+void copies(In<f16> X, Out<f16> Y, Tile2 t) {
+    auto x = tiles(X, t.rows, t.cols), y = tiles(Y, t.rows, t.cols);
+    for (auto [i, j] : cores(y.rows(), y.cols())) y(i, j) = x(i, j);
+}
+
+struct Tile3 {
+    Knob m, n, k;
+};
+// two products that share an operand
+void two_products(In<f16> X, In<f16> G, In<f16> U, Out<f32> P, Out<f32> Q, Tile3 t) {
+    auto x = tiles(X, t.m, t.k), g = tiles(G, t.k, t.n), u = tiles(U, t.k, t.n), p = tiles(P, t.m, t.n), q = tiles(Q, t.m, t.n);
+    for (auto [m, n] : cores(p.rows(), p.cols())) {
+        auto gate = zeros<f32>(p(m, n).shape());
+        auto up = zeros<f32>(p(m, n).shape());
+        for (auto k : pipelined(x.cols(), 2)) {
+            Tile xk = x(m, k);
+            gate += dot(xk, g(k, n));
+            up += dot(xk, u(k, n));
+        }
+        p(m, n) = gate;
+        q(m, n) = relu(up);
+    }
+}
+// merged cores only: vector work on results of dot
+void gated(In<f16> X, In<f16> G, In<f16> U, In<f16> R, Out<f16> Y, Tile3 t) {
+    auto x = tiles(X, t.m, t.k), g = tiles(G, t.k, t.n), u = tiles(U, t.k, t.n), r = tiles(R, t.m, t.n), y = tiles(Y, t.m, t.n);
+    for (auto [m, n] : cores(y.rows(), y.cols())) {
+        auto gate = zeros<f32>(y(m, n).shape());
+        auto up = zeros<f32>(y(m, n).shape());
+        for (auto k : pipelined(x.cols(), 2)) {
+            Tile xk = x(m, k);
+            gate += dot(xk, g(k, n));
+            up += dot(xk, u(k, n));
+        }
+        y(m, n) = cast<f16>(silu(gate) * up + cast<f32>(r(m, n)));
+    }
+}
+// no loop at all
+void one_product(In<f16> A, In<f16> B, In<f32> bias, Out<f32> C, Tile3 t) {
+    auto a = tiles(A, t.m, t.k), b = tiles(B, t.k, t.n), c = tiles(C, t.m, t.n);
+    auto r = tiles(bias, t.n);
+    for (auto [m, n] : cores(c.rows(), c.cols())) c(m, n) = dot(a(m, Index(0)), b(Index(0), n)) + r(n);
+}
+
+double product(const Array& a, const Array& b, std::int64_t row, std::int64_t col) {
+    double s = 0;
+    for (std::int64_t k = 0; k < a.dims[1]; ++k)
+        s += a.values[static_cast<std::size_t>(row * a.dims[1] + k)] * b.values[static_cast<std::size_t>(k * b.dims[1] + col)];
+    return s;
+}
+double gelu_exact(double v) { return v / (1 + std::exp(-1.5957691216057308 * (v + 0.044715 * v * v * v))); }
+
+}  // namespace
+
+TEST_CASE("A row and a column are broadcast over a ragged tile, on either side of an operator") {
+    for (const char* chip : kChips)
+        for (const auto& [rows, cols] : {std::pair{1, 1}, {7, 20}, {33, 150}, {300, 70}}) {
+            Array x = random_array(DType::f32, {rows, cols}, 1), r = random_array(DType::f32, {cols}, 2), c = random_array(DType::f32, {rows, 1}, 3);
+            Array y = empty_array(DType::f32, {rows, cols});
+            run(rows_and_columns, chip, Tile2{16, 72}, {&x, &r, &c, &y});
+            const auto n = static_cast<std::size_t>(cols);
+            compare(y, [&](std::size_t i) { return r.values[i % n] - (x.values[i] * r.values[i % n] + c.values[i / n]); }, 4);
+        }
+}
+
+TEST_CASE("Functions of the maths level are what their names say") {
+    const auto check = [](auto kernel, DType t, double steps) {
+        for (const char* chip : {"Ascend910B1", "Ascend910A"}) {
+            if (t == DType::bf16 && std::string(chip) == "Ascend910A") continue;
+            Array x = random_array(t, {19, 45}, 4, -1.5, 1.5), y = empty_array(t, {19, 45}), z = empty_array(t, {19, 45});
+            run(kernel, chip, Tile2{8, 32}, {&x, &y, &z});
+            compare(y, [&](std::size_t i) {
+                const double v = x.values[i];
+                return gelu_exact(v) + std::tanh(v) / (2 - v) + std::sqrt(std::fabs(v)) / std::sqrt(v * v + 1);
+            }, steps, 2e-6);
+            compare(z, [&](std::size_t i) {
+                const double v = x.values[i];
+                return std::max(std::min(v, 0.25), -0.5) + std::log(std::exp(v) + 1) - 1 / (1 + std::exp(v));
+            }, steps, 2e-6);
+        }
+    };
+    check(functions<f32>, DType::f32, 8);
+    check(functions<f16>, DType::f16, 1);
+    check(functions<bf16>, DType::bf16, 1);
+}
+
+TEST_CASE("B23 B24 B25 variables carried through a pipelined loop have their serial values for 1, 2 and 3 stages and any trip count") {
+    for (int stages : {1, 2, 3})
+        for (int blocks : {1, 2, 5}) {
+            Array x = random_array(DType::f32, {8 * blocks, 40}, 5), s = empty_array(DType::f32, {8, 40}), p = empty_array(DType::f32, {8, 40});
+            run(running, "Ascend910B1", Tile2{8, 16, stages}, {&x, &s, &p});
+            const auto sum = [&](std::size_t i, int count) {
+                double v = 10;
+                for (int b = 0; b < count; ++b) v += x.values[static_cast<std::size_t>(b) * 8 * 40 + i];
+                return v;
+            };
+            compare(s, [&](std::size_t i) { return sum(i, blocks); }, 8);
+            compare(p, [&](std::size_t i) { return sum(i, blocks - 1); }, 8);
+            Array h = random_array(DType::f16, {8 * blocks, 40}, 6), y = empty_array(DType::f16, {8, 40});
+            run(last, "Ascend910B1", Tile2{8, 16, stages}, {&h, &y});
+            compare(y, [&](std::size_t i) { return blocks == 1 ? 0.0 : h.values[static_cast<std::size_t>(blocks - 1) * 8 * 40 + i]; }, 0, 0);
+        }
+}
+
+TEST_CASE("B01 a variable assigned under a condition keeps its value when the condition is false") {
+    Array x = random_array(DType::f32, {9, 40}, 7), y = empty_array(DType::f32, {9, 40});
+    run(clipped_after, "Ascend910B1", Tile2{8, 16}, {&x, &y});
+    compare(y, [&](std::size_t i) { return 2 * (i % 40 >= 16 ? std::max(x.values[i], 0.0) : x.values[i]); }, 1);
+}
+
+TEST_CASE("D02 D03 a copy of tiles is exact for every width and needs no vector instruction") {
+    for (int cols : {1, 2, 7, 8, 9, 120, 126, 127, 128})
+        for (int rows : {1, 2, 3, 9}) {
+            Array x = random_array(DType::f16, {rows, cols}, 8), y = empty_array(DType::f16, {rows, cols});
+            run(copies, "Ascend910B1", Tile2{4, 64}, {&x, &y});
+            REQUIRE(y.values == x.values);
+        }
+}
+
+TEST_CASE("Two products of one loop share the tile they have in common") {
+    for (const char* chip : kChips) {
+        Array x = random_array(DType::f16, {40, 100}, 9), g = random_array(DType::f16, {100, 50}, 10), u = random_array(DType::f16, {100, 50}, 11);
+        Array p = empty_array(DType::f32, {40, 50}), q = empty_array(DType::f32, {40, 50});
+        run(two_products, chip, Tile3{32, 32, 32}, {&x, &g, &u, &p, &q});
+        compare(p, [&](std::size_t i) { return product(x, g, static_cast<std::int64_t>(i) / 50, static_cast<std::int64_t>(i) % 50); }, 0, 2e-5);
+        compare(q, [&](std::size_t i) { return std::max(0.0, product(x, u, static_cast<std::int64_t>(i) / 50, static_cast<std::int64_t>(i) % 50)); }, 0, 2e-5);
+    }
+}
+
+TEST_CASE("E06 merged cores compute vector epilogues of two products, for tiles that fit UB whole and in parts") {
+    for (const Tile3& tile : {Tile3{32, 32, 32}, Tile3{128, 160, 32}, Tile3{48, 16, 112}}) {
+        Array x = random_array(DType::f16, {150, 100}, 9), g = random_array(DType::f16, {100, 170}, 10), u = random_array(DType::f16, {100, 170}, 11);
+        Array r = random_array(DType::f16, {150, 170}, 12), y = empty_array(DType::f16, {150, 170});
+        run(gated, "Ascend910A", tile, {&x, &g, &u, &r, &y});
+        compare(y, [&](std::size_t i) {
+            const std::int64_t row = static_cast<std::int64_t>(i) / 170, col = static_cast<std::int64_t>(i) % 170;
+            const double gate = product(x, g, row, col);
+            return gate / (1 + std::exp(-gate)) * product(x, u, row, col) + r.values[i];
+        }, 1, 1e-4);
+    }
+}
+
+TEST_CASE("A product without a loop starts from its bias") {
+    for (const char* chip : kChips) {
+        Array a = random_array(DType::f16, {20, 30}, 13), b = random_array(DType::f16, {30, 50}, 14), bias = random_array(DType::f32, {50}, 15);
+        Array c = empty_array(DType::f32, {20, 50});
+        run(one_product, chip, Tile3{16, 32, 32}, {&a, &b, &bias, &c});
+        compare(c, [&](std::size_t i) { return product(a, b, static_cast<std::int64_t>(i) / 50, static_cast<std::int64_t>(i) % 50) + bias.values[i % 50]; }, 0, 1e-5);
+    }
+}
