@@ -3,6 +3,8 @@
 // From a measured row to a run: which kernel with which parameters on which chip, and what of the run's result answers the row's metric.
 #include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "isa/chip.h"
 #include "isa/program.h"
@@ -17,7 +19,7 @@ struct Experiment {
     std::string chip;
     isa::CoreKind kind = isa::CoreKind::aiv;  ///< cores whose mean the profiler printed
     std::function<isa::Program(const isa::Chip&)> build;
-    bool warm = false;       ///< L2 holds the operands before the first instruction
+    double warm_share = 0;   ///< L2 holds the operands before the first instruction when they take at most this share of it
     double flops = 0;        ///< useful arithmetic, for throughput rows
     double bytes = 0;        ///< operand bytes, for bandwidth rows
     double ticks_per_unit = 1;  ///< core cycles of one unit of the row, when the row counts another clock
@@ -43,6 +45,10 @@ struct Expressed {
 Expressed express(const MeasuredRow&);
 /// Rows of single tile operations (PTO); part of `express`.
 Expressed express_tile_op(const MeasuredRow&);
+/// Name and instruction sequence of every tile operation that can be expressed.
+std::vector<std::pair<std::string, std::string>> tile_op_sequences();
+/// Why a row is known to be off, from its own words; empty when nothing is known.
+std::string explain(const MeasuredRow&, MetricKind, double error);
 
 /// The row's metric from an outcome; false when the metric is not one the model speaks of.
 bool read_metric(const MeasuredRow&, const Experiment&, const Outcome&, double& predicted, MetricKind&);

@@ -28,9 +28,9 @@ struct AddPlan {
 };
 isa::Program add_kernel(const AddPlan&);
 
-/// Framework moves and fills: `bytes` dealt to the cores in chunks, double buffered; `read` false: a constant, or one row written again and again.
+/// Framework moves and fills: `bytes` dealt to the cores in chunks; loads and stores take turns (profiles show shares that sum to one); `read` false: a constant, or one row written again and again.
 struct MovePlan {
-    I bytes = 0, cores = 1, chunk_bytes = 32768;
+    I bytes = 0, cores = 1, chunk_bytes = 65536, buffers = 1;
     I setup = 0;  ///< scalar cycles before the first transfer (tiling data, addresses)
     bool read = true;
     I broadcast_bytes = 0;  ///< length of the row that is read once and written again and again
@@ -59,7 +59,7 @@ struct MatmulPlan {
     I passes = 1;                 ///< the rows are done in this many passes (L2 split)
     I out_bytes = 2;
     bool f32_out = false, unit_flag = false;
-    I setup = 0, per_step = 0;    ///< scalar cycles before the first load and per K step: the template's own bookkeeping
+    I setup = 0, per_tile = 0, per_step = 0;  ///< scalar cycles before the first load, per base block and per K step: the template's bookkeeping
 };
 isa::Program matmul_kernel(const MatmulPlan&);
 

@@ -69,12 +69,21 @@ void multiply(Matmul& k, X kk, X group, X rows, X cols) {
             c.transpose = true;  // L1 holds B as n x k
             b.instr(Op::mov_l1_l0b, c);
         }
-        const auto release = [&] { b.set(Pipe::mte1, Pipe::mte2, id.e); k.bump(loads); };
-        if (steps == 1) release();
-        else b.when(is_zero((kk + 1) % steps), release);
+    };
+    const auto release = [&](bool of_a) {
+        const I steps = of_a ? p.step_a : p.step_b;
+        const X loads = of_a ? k.a_load : k.b_load;
+        const auto f = [&] {
+            b.set(Pipe::mte1, Pipe::mte2, (loads % p.buffers + (of_a ? 0 : kIdsOfB)).e);
+            k.bump(loads);
+        };
+        if (steps == 1) f();
+        else b.when(is_zero((kk + 1) % steps), f);
     };
     extract(true);
     extract(false);
+    release(true);  // both buffers are given back when both operands have left
+    release(false);
     b.set(Pipe::mte1, Pipe::m, half.e);
     b.wait(Pipe::mte1, Pipe::m, half.e);
     isa::Cube c;
@@ -98,6 +107,7 @@ void tile(Matmul& k, X row, X col, X rows, X cols) {
     const MatmulPlan& p = k.p;
     isa::ProgramBuilder& b = k.b;
     const I group = std::max(p.step_a, p.step_b), steps = isa::ceil_div(p.k, p.base_k);
+    if (p.per_tile > 0) b.scalar(p.per_tile);
     if (!p.unit_flag) b.wait(Pipe::fix, Pipe::m);
     // Loads of a group are asked for as its steps need them: the larger operand first, the other when its buffer's turn comes.
     b.loop(isa::ceil_div(steps, group), [&](isa::Expr g) {

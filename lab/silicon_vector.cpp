@@ -108,16 +108,16 @@ isa::Program add_kernel(const AddPlan& p) {
 
 isa::Program move_kernel(const MovePlan& p) {
     isa::ProgramBuilder b("move");
-    const I read_bytes = p.read ? p.bytes : p.broadcast_bytes;
+    const I read_bytes = p.read ? p.bytes : p.broadcast_bytes, slots = p.read ? p.buffers : 1;
     const int src = b.tensor("src", DType::i8, {std::max<I>(read_bytes, 32)}), dst = b.tensor("dst", DType::i8, {p.bytes}, isa::Role::out);
-    const int ub = b.buffer("ub", isa::Space::ub, p.chunk_bytes, p.read ? 2 : 1);
+    const int ub = b.buffer("ub", isa::Space::ub, p.chunk_bytes, static_cast<int>(slots));
     b.section(isa::CoreKind::aiv, [&] {
         if (p.setup > 0) b.scalar(p.setup);
         const I block = p.bytes < 32 * p.cores ? 1 : 32;  // shares are whole blocks where there are enough
         const Share own = share(b, isa::ceil_div(p.bytes, block), p.cores);
         const X first = own.first * block, total = least(own.count * block, p.bytes - first);
         if (p.read) {
-            for (int s = 0; s < 2; ++s) b.set(Pipe::mte3, Pipe::mte2, s);
+            for (int s = 0; s < static_cast<int>(slots); ++s) b.set(Pipe::mte3, Pipe::mte2, s);
         } else if (p.broadcast_bytes > 0) {
             b.copy(Op::mov_gm_ub, b.at(ub), b.gm(src), 1, std::min(p.broadcast_bytes, p.chunk_bytes), DType::i8);
             b.set(Pipe::mte2, Pipe::mte3);
@@ -135,7 +135,7 @@ isa::Program move_kernel(const MovePlan& p) {
             b.wait(Pipe::v, Pipe::mte3);
         }
         b.loop(ceil_div(total, p.chunk_bytes), [&](isa::Expr i) {
-            const X at = lift(b, i) * p.chunk_bytes, count = least(lift(b, p.chunk_bytes), total - at), slot = lift(b, i) % 2;
+            const X at = lift(b, i) * p.chunk_bytes, count = least(lift(b, p.chunk_bytes), total - at), slot = lift(b, i) % slots;
             if (p.read) {
                 b.wait(Pipe::mte3, Pipe::mte2, slot.e);
                 b.copy(Op::mov_gm_ub, b.at(ub, {}, slot), b.gm(src, first + at), 1, count, DType::i8);
@@ -146,7 +146,7 @@ isa::Program move_kernel(const MovePlan& p) {
             if (p.read) b.set(Pipe::mte3, Pipe::mte2, slot.e);
         });
         if (p.read)
-            for (int s = 0; s < 2; ++s) b.wait(Pipe::mte3, Pipe::mte2, s);
+            for (int s = 0; s < static_cast<int>(slots); ++s) b.wait(Pipe::mte3, Pipe::mte2, s);
     });
     return b.build(p.cores);
 }

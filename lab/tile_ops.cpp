@@ -213,6 +213,12 @@ Tile parse_tile(const std::string& shape) {
 
 }  // namespace
 
+std::vector<std::pair<std::string, std::string>> tile_op_sequences() {
+    std::vector<std::pair<std::string, std::string>> out;
+    for (const TileOp& o : kTileOps) out.emplace_back(o.name, o.sequence);
+    return out;
+}
+
 Expressed express_tile_op(const MeasuredRow& r) {
     const std::string name = r.kernel.substr(4);
     const TileOp* op = nullptr;
@@ -229,7 +235,7 @@ Expressed express_tile_op(const MeasuredRow& r) {
     if (name == "TLoad" && tile.n.size() < 12) return {false, {}, "the row prints no shape"};
     Experiment e;
     e.kind = name == "TMatmul" ? isa::CoreKind::aic : isa::CoreKind::aiv;
-    e.warm = true;
+    e.warm_share = 1;
     e.calibration = true;
     e.key = name + " " + tile.text + ": " + op->sequence;
     e.build = [tile, op, e](const isa::Chip&) {

@@ -29,7 +29,9 @@ Outcome run_experiment(const Experiment& e, const isa::Chip& chip) {
     }
     sim::RunOptions options;
     options.mode = sim::Mode::time;
-    options.warm_l2 = e.warm;
+    double operands = 0;
+    for (const sim::DeviceTensor& t : memory.tensors) operands += static_cast<double>(t.size);
+    options.warm_l2 = operands <= e.warm_share * static_cast<double>(chip.l2.capacity);
     options.hazards = false;  // the vendor's kernels reuse buffers without order where nobody reads them
     const sim::RunResult run = sim::run(chip, std::span<const sim::Launch>(&launch, 1), memory, options);
     Outcome o;
@@ -204,6 +206,7 @@ Validation validate(const std::vector<MeasuredRow>& rows, const ValidateOptions&
                     r.expressed = true;
                     r.error = error_of(r.kind, r.predicted, row.value);
                     r.note = e.key;
+                    r.explanation = explain(row, r.kind, r.error);
                 }
             }
         }

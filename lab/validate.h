@@ -32,6 +32,7 @@ struct RowResult {
     std::string note;       ///< what ran, or why the row was skipped
     std::string experiment; ///< rows with the same text share one run
     std::string chip;
+    std::string explanation;  ///< of an error beyond 30 %, "not explained" when there is none
     bool calibration = false;  ///< the row's value was looked at when the mechanisms were fitted: no evidence
 };
 struct FamilyResult {

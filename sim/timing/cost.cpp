@@ -77,10 +77,13 @@ TransferCost transfer_cost(const isa::Chip& chip, const isa::BoundInstr& b, std:
     if (out.bytes <= 0) return out;
     isa::Access& g = out.gm;
     const bool by_rows = isa::desc(b.instr->op).timing == isa::TimingClass::dma_nz || isa::desc(b.instr->op).family == isa::Family::Drain;
-    if (!by_rows && solid_core && (g.rows == 1 || g.pitch == g.row_bytes)) g = {g.space, g.object, g.write, g.start, 1, out.bytes, out.bytes};
+    // Rows that follow each other in GM are asked for as one run; the path still handles the rows of the other side.
+    const I path_rows = solid_core ? 1 : g.rows;
+    const bool one_run = !by_rows && (g.rows == 1 || g.pitch == g.row_bytes);
+    if (one_run) g = {g.space, g.object, g.write, g.start, 1, out.bytes, out.bytes};
     const I shifted = chip.gm.shift > 0 ? shifted_rows(base + g.start, g.rows, g.pitch) : 0;
-    out.port = to_fixed(rows_time(t.rate, t.row, g.rows - shifted, g.row_bytes) +
-                        rows_time(std::min(t.rate, chip.gm.shift), t.row, shifted, g.row_bytes));
+    out.port = to_fixed(rows_time(t.rate, t.row, g.rows - shifted, g.row_bytes) + rows_time(std::min(t.rate, chip.gm.shift), t.row, shifted, g.row_bytes) +
+                        (one_run ? t.row * static_cast<double>(path_rows - 1) : 0));
     return out;
 }
 

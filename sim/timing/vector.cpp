@@ -28,9 +28,10 @@ struct Streams {
     int reads = 0, all = 0;
 };
 
-Streams streams_of(isa::Op op, const Vector& v) {
+Streams streams_of(isa::Op op, const Vector& v, I lanes) {
     const I width = std::max(isa::bytes_of(v.dtype), isa::bytes_of(v.dst_dtype));
-    const auto blocks = [&](isa::DType t) { return kBlocksPerRepeat * isa::bytes_of(t) / width; };
+    // masked lanes at the end of a repeat are not fetched
+    const auto blocks = [&](isa::DType t) { return std::min(kBlocksPerRepeat * isa::bytes_of(t) / width, isa::ceil_div(lanes * isa::bytes_of(t), isa::kBlockBytes)); };
     Streams s;
     const auto add = [&](const isa::BoundOperand& o, I block, I repeat, I count) {
         if (o.space != isa::Space::ub) return;
@@ -92,7 +93,7 @@ I repeat_cycles(const isa::Banks& banks, const Streams& s, I r) {
 
 std::int64_t bank_cycles(const isa::Banks& banks, isa::Op op, const Vector& v, std::int64_t repeats) {
     if (banks.groups <= 0 || banks.banks_per_group <= 0 || repeats <= 0) return repeats;
-    const Streams s = streams_of(op, v);
+    const Streams s = streams_of(op, v, isa::vector_shape(v).lanes);
     // When every operand moves by the same step the groups shift together and all repeats but the first are alike.
     bool together = true;
     for (int k = 1; k < s.all; ++k) together = together && s.item[static_cast<std::size_t>(k)].repeat == s.item[0].repeat;
@@ -116,7 +117,8 @@ LocalCost vector_cost(const isa::Chip& chip, isa::Op op, const Vector& v) {
     const Tick without = to_ticks(std::max(t.interval, plain));
     out.occupy = cycles > shape.repeats ? to_ticks(std::max(t.interval, busy)) : without;
     out.conflict = out.occupy - without;
-    out.latency = to_ticks(t.head);
+    // the interval spaces starts; a short instruction's results are ready before it has passed
+    out.latency = std::max<Tick>(0, to_ticks(busy + t.head) - out.occupy);
     out.bytes = shape.elements * isa::bytes_of(v.dst_dtype);
     return out;
 }
