@@ -60,23 +60,41 @@ double cores_of(const isa::Chip& chip, isa::CoreKind split) { return static_cast
 
 /// A block of rows in GM: `pitch` bytes from one row to the next.
 struct GmRows {
-    double rows = 0, bytes = 0;
-    I pitch = 0;
+    I rows = 0, bytes = 0, pitch = 0;
 };
 bool reads(Path p) { return p == Path::gm_ub || p == Path::gm_l1 || p == Path::gm_l1_nz; }
 double latency_of(const isa::Chip& chip, Path path) { return reads(path) ? chip.l2.read_latency + chip.hbm.latency : chip.l2.write_latency; }
 
-/// Cycles a core's port needs for such a block, alone and with every core at work. Rows that start anywhere pass the byte shifter.
-double transfer(const isa::Chip& chip, Path path, const GmRows& g, double cores) {
+/// Requests of one row: naturally aligned powers of two between the smallest request and a full burst; the mean over a few places it may start.
+double requests(const isa::Chip& chip, const GmRows& g) {
+    const I least = std::max<I>(chip.gm.request, isa::kBlockBytes), full = std::max<I>(chip.gm.full_burst, least);
+    I count = 0;
+    for (I sample = 0; sample < 4; ++sample) {
+        const I start = sample * (g.bytes + g.pitch);
+        for (I at = start / least * least; at < start + g.bytes; ++count) {
+            I piece = full;
+            while (piece > least && (at % piece != 0 || at + piece >= start + g.bytes + piece / 2)) piece /= 2;
+            at += piece;
+        }
+    }
+    return static_cast<double>(count) / 4;
+}
+
+/// Cycles a core's port needs for such a block, alone and with every core at work. Rows that start anywhere pass the byte shifter; `missing` is
+/// the share of the bytes that no core has brought into L2 before.
+double transfer(const isa::Chip& chip, Path path, const GmRows& g, double cores, double missing = 1) {
     const isa::PathTiming& p = chip.path(path);
-    const double rows = g.rows, row_bytes = g.bytes, latency = reads(path) ? chip.l2.read_latency : chip.l2.write_latency;
-    const double requests = std::ceil(row_bytes / static_cast<double>(std::max<I>(chip.gm.full_burst, 32)));
+    const double rows = static_cast<double>(g.rows), bytes = static_cast<double>(g.bytes);
+    const double latency = reads(path) ? chip.l2.read_latency + missing * chip.hbm.latency : chip.l2.write_latency;
     const bool shifted = g.pitch % isa::kBlockBytes != 0 && g.rows > 1 && chip.gm.shift > 0;
-    const double port = rows * (row_bytes / (shifted ? std::min(p.rate, chip.gm.shift) : p.rate) + p.row);
-    const double in_flight = rows * requests * latency / static_cast<double>(std::max<I>(chip.gm.in_flight, 1));
-    const double shared = rows * row_bytes * cores / (chip.l2.total_rate > 0 ? chip.l2.total_rate : 1e9);
+    const double port = rows * (bytes / (shifted ? std::min(p.rate, chip.gm.shift) : p.rate) + p.row);
+    const double in_flight = rows * requests(chip, g) * latency / static_cast<double>(std::max<I>(chip.gm.in_flight, 1));
+    const double shared = rows * bytes * cores / (chip.l2.total_rate > 0 ? chip.l2.total_rate : 1e9);
     return std::max({port, in_flight, shared}) + p.interval;
 }
+
+/// Two limits of one run: the slower one counts, and the other still shows a little at its edges, which also settles ties.
+double together(double a, double b) { return std::max(a, b) + std::min(a, b) / 16; }
 
 class MatMulModel {
 public:
@@ -88,7 +106,7 @@ public:
         bool ok = 2 * m * k0 * size_ <= chip_.bytes(Space::l0a) && 2 * k0 * n * size_ <= chip_.bytes(Space::l0b);
         ok = ok && m * n * 4 <= chip_.bytes(Space::l0c);
         ok = ok && 2 * ((m + n) * k1 * size_ + bias) <= chip_.bytes(Space::l1) * 15 / 16;
-        if (chip_.merged()) return ok && 2 * (m * n * (4 + size_) + bias) <= chip_.bytes(Space::ub);
+        if (chip_.merged()) return ok && 2 * (m * n * size_ + bias) + m * n * 4 <= chip_.bytes(Space::ub);
         return ok && bias <= chip_.bytes(Space::bt);
     }
     double cycles(I m, I n, I k1, I k0, std::string& why) const {
@@ -97,8 +115,11 @@ public:
         const I rows = std::min(m, p_.m), cols = std::min(n, p_.n), deep = std::min(k1, p_.k);
         const double steps1 = static_cast<double>(ceil_div(p_.k, k1)), steps0 = static_cast<double>(ceil_div(p_.k, k0));
         Load l;
-        const auto block = [&](I r, I c, I pitch) { return GmRows{static_cast<double>(r), static_cast<double>(c * size_), pitch * size_}; };
-        const double first = transfer(chip_, Path::gm_l1_nz, block(rows, deep, p_.k), active) + transfer(chip_, Path::gm_l1_nz, block(deep, cols, p_.n), active);
+        const double once = static_cast<double>((p_.m + p_.n) * p_.k), asked = tiles * static_cast<double>((rows + cols) * p_.k);
+        const double missing = std::min(1.0, once / asked);
+        const auto block = [&](I r, I c, I pitch) { return GmRows{r, c * size_, pitch * size_}; };
+        const double first =
+            transfer(chip_, Path::gm_l1_nz, block(rows, deep, p_.k), active, missing) + transfer(chip_, Path::gm_l1_nz, block(deep, cols, p_.n), active, missing);
         const double latency = latency_of(chip_, Path::gm_l1_nz);
         l.load = steps1 * std::max(first, (first + latency) / 2);  // two slots hide one latency
         const double fm = static_cast<double>(ceil_div(rows, isa::kFractalRows)), fn = static_cast<double>(ceil_div(cols, isa::kFractalRows));
@@ -116,13 +137,13 @@ public:
         const double tile = l.slowest() + exposed;
         why = std::string(l.bound) + "-bound" + (overlapped ? "" : ", drain exposed");
         const double hbm = static_cast<double>((p_.m + p_.n) * p_.k * size_ + p_.m * p_.n * size_) / std::max(chip_.hbm.total_rate, 1e-9);
-        return std::max(std::ceil(tiles / cores) * tile, hbm) + first + latency + drain(rows, cols, active);
+        return together(std::ceil(tiles / cores) * tile, hbm) + first + latency + drain(rows, cols, active);
     }
 
 private:
     double drain(I rows, I cols, double active) const {
         const double r = static_cast<double>(rows);
-        const GmRows out{r, static_cast<double>(cols * size_), p_.n * size_};
+        const GmRows out{rows, cols * size_, p_.n * size_};
         if (!chip_.merged()) return transfer(chip_, Path::l0c_gm, out, active);
         const double repeats = r * static_cast<double>(ceil_div(cols * 4, isa::kRepeatBytes));
         return r * static_cast<double>(cols) * 4 / chip_.path(Path::l0c_ub).rate + 3 * repeats + transfer(chip_, Path::ub_gm, out, active);
@@ -156,26 +177,27 @@ Choice choose_matmul(const isa::Chip& chip, const MatMulProblem& p, const Sizes&
 }
 
 Choice choose_vector(const isa::Chip& chip, const VectorProblem& p, const Sizes& fixed) {
-    const I size = isa::bytes_of(p.dtype), per_element = 2 * (p.inputs + 1) * size + 2 * p.wide_tiles * 4;
+    const I size = isa::bytes_of(p.dtype), per_element = 2 * (p.inputs + 1) * size + p.wide_tiles * 4;
     const double cores = cores_of(chip, isa::CoreKind::aiv);
+    const double edge = chip.vector_timing(isa::TimingClass::v_unary, isa::DType::f32).head + chip.flags.barrier + chip.issue.vector;  // of one pass
     Best best;
     const std::vector<I> widths{16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, round_up(p.cols, 16)};
     for (I cols : candidates(fixed, "cols", widths, round_up(p.cols, 16)))
         for (I rows : candidates(fixed, "rows", {1, 2, 4, 8, 16, 32, 64, 128, 256}, p.rows)) {
-            if (rows * round_up(cols, 32) * per_element > chip.bytes(Space::ub) * 15 / 16) continue;
+            if (rows * round_up(cols, 32) * per_element > chip.bytes(Space::ub)) continue;
             const double tiles = static_cast<double>(ceil_div(p.rows, rows) * ceil_div(p.cols, cols)), active = std::min(cores, tiles);
             const double r = static_cast<double>(std::min(rows, p.rows));
-            const GmRows block{r, static_cast<double>(std::min(cols, p.cols) * size), p.cols * size};
+            const GmRows block{std::min(rows, p.rows), std::min(cols, p.cols) * size, p.cols * size};
             const double latency = latency_of(chip, Path::gm_ub), once = p.inputs * transfer(chip, Path::gm_ub, block, active);
             Load l;
             l.load = std::max(once, (once + latency) / 2);
             l.drain = transfer(chip, Path::ub_gm, block, active);
-            l.compute = p.passes * (r * static_cast<double>(std::min(cols, p.cols)) / 64 + 20);
+            l.compute = p.passes * (r * static_cast<double>(std::min(cols, p.cols)) / 64 + edge);
             l.issue = (p.inputs + 1) * (chip.issue.copy + 4 * chip.issue.sync) + p.passes * chip.issue.vector + chip.issue.loop;
             const double fill = once + l.drain + l.compute + latency + latency_of(chip, Path::ub_gm);
             const double hbm = static_cast<double>(p.rows * p.cols * size * (p.inputs + 1)) / std::max(chip.hbm.total_rate, 1e-9);
             const double tile = l.slowest();
-            best.offer({{"rows", rows}, {"cols", cols}}, std::max(std::ceil(tiles / cores) * tile, hbm) + fill, std::string(l.bound) + "-bound");
+            best.offer({{"rows", rows}, {"cols", cols}}, together(std::ceil(tiles / cores) * (tile + chip.flags.latency), hbm) + fill, std::string(l.bound) + "-bound");
         }
     if (best.found) return best.choice;
     Choice given{fixed, 0, {}, 0, "as given: no tiling with these knobs fits UB of " + chip.name + " twice over"};

@@ -13,7 +13,7 @@ using isa::Role;
 /// What the chooser needs to know about a kernel.
 struct Cost {
     int inputs = 1, passes = 1;
-    int wide_tiles = 0;   ///< f32 tiles alive at once, for f16 (bf16 has at least one for each tensor)
+    int temporaries = 0;  ///< f32 tiles alive at once beside inputs and result; one less for f32 itself
     double flops = 1;     ///< per result element
 };
 
@@ -31,7 +31,7 @@ Kernel vector_entry(std::string name, std::string doc, std::vector<std::string> 
     k.dtypes = {DType::f16, DType::bf16, DType::f32};
     k.levels = {"maths"};
     k.choose = [=](const isa::Chip& chip, const Sizes& s, DType t, const Sizes& fixed) {
-        const int wide = t == DType::bf16 ? std::max(cost.wide_tiles, cost.inputs + 1) : cost.wide_tiles;
+        const int wide = t == DType::bf16 ? 2 : t == DType::f32 ? std::max(cost.temporaries - 1, 0) : cost.temporaries;
         return choose_vector(chip, {s.at("m"), s.at(width), cost.inputs, t, wide, cost.passes}, fixed);
     };
     k.flops = [=](const Sizes& s) { return cost.flops * static_cast<double>(s.at("m")) * static_cast<double>(s.at(width)); };
@@ -52,13 +52,13 @@ void add_vector_kernels(std::vector<Kernel>& out) {
            [](const Sizes&, Values& v) { reference::add(v[0], v[1], v[2]); }, [](auto t) { return &add<decltype(t)>; });
     finish(vector_entry("mul", "Z = X * Y", {"X", "Y"}, "Z", false, {2, 1, 0, 1}), out,
            [](const Sizes&, Values& v) { reference::mul(v[0], v[1], v[2]); }, [](auto t) { return &mul<decltype(t)>; });
-    finish(vector_entry("exp", "Z = e ** X", {"X"}, "Z", false, {1, 1, 0, 1}), out, [](const Sizes&, Values& v) { reference::exp(v[0], v[1]); },
+    finish(vector_entry("exp", "Z = e ** X", {"X"}, "Z", false, {1, 3, 2, 1}), out, [](const Sizes&, Values& v) { reference::exp(v[0], v[1]); },
            [](auto t) { return &exp_kernel<decltype(t)>; });
-    finish(vector_entry("mul_add_relu", "Z = relu(X * Y + W), fused", {"X", "Y", "W"}, "Z", false, {3, 7, 4, 3}), out,
+    finish(vector_entry("mul_add_relu", "Z = relu(X * Y + W), fused", {"X", "Y", "W"}, "Z", false, {3, 7, 2, 3}), out,
            [](const Sizes&, Values& v) { reference::mul_add_relu(v[0], v[1], v[2], v[3]); }, [](auto t) { return &mul_add_relu<decltype(t)>; });
-    finish(vector_entry("swiglu", "Y = silu(G) * U over X = [G | U]", {"X"}, "Y", true, {2, 8, 4, 6}), out,
+    finish(vector_entry("swiglu", "Y = silu(G) * U over X = [G | U]", {"X"}, "Y", true, {2, 8, 2, 6}), out,
            [](const Sizes& s, Values& v) { reference::swiglu(v[0], v[1], s.at("m"), s.at("d")); }, [](auto t) { return &swiglu<decltype(t)>; });
-    finish(vector_entry("glu", "Y = A * sigmoid(B) over X = [A | B]", {"X"}, "Y", true, {2, 8, 4, 6}), out,
+    finish(vector_entry("glu", "Y = A * sigmoid(B) over X = [A | B]", {"X"}, "Y", true, {2, 8, 2, 6}), out,
            [](const Sizes& s, Values& v) { reference::glu(v[0], v[1], s.at("m"), s.at("d")); }, [](auto t) { return &glu<decltype(t)>; });
 }
 

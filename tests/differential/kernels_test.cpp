@@ -125,6 +125,10 @@ TEST_CASE("The copy kernels move every element and find no hazard") {
     for (const char* chip : kChips)
         for (const char* kernel : {"gm_to_ub", "gm_to_l1_nz", "ub_to_gm"}) {
             require_right({.kernel = kernel, .chip = chip, .shape = {{"m", 100}, {"n", 170}}});
-            require_right({.kernel = kernel, .chip = chip, .shape = {{"m", 40}, {"n", 64}}, .tile = {{"shared", 1}, {"stagger", 1}, {"rows", 16}, {"bypass", 1}}});
+            const bool store = std::string_view(kernel) == "ub_to_gm";  // cores that all store the same tensor would race
+            require_right({.kernel = kernel,
+                           .chip = chip,
+                           .shape = {{"m", 40}, {"n", 64}},
+                           .tile = {{"shared", store ? 0 : 1}, {"stagger", 1}, {"rows", 16}, {"bypass", 1}}});
         }
 }
