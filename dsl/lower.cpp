@@ -85,6 +85,21 @@ bool stores_without_dot(const Analysis& a, const Region& r, isa::SourceId& sourc
     return false;
 }
 
+/// Element types that the units of the chip do not have.
+void check_types(const tile::Kernel& k, const Analysis& a, const isa::Chip& chip) {
+    const auto has = [&](isa::DType t) { return chip.cube.per_fractal[static_cast<std::size_t>(t)] > 0; };
+    const auto refuse = [&](isa::SourceId source, std::string message) {
+        throw isa::Rejected({tile::diagnose(k.frame, source, isa::Code::dtype, std::move(message))});
+    };
+    for (const Accumulator& acc : a.accumulators)
+        for (const DotSite& s : acc.sites)
+            if (const isa::DType t = a.value(s.dot->args[0]).dtype; !has(t))
+                refuse(s.dot->source, "dot of " + std::string(isa::name(t)) + ": the matrix unit of " + chip.name + " does not take it; cast the tensors to f16");
+    for (std::size_t v = 0; v < k.values.size(); ++v)
+        if (k.values[v].dtype == isa::DType::bf16 && a.uses(static_cast<ValueId>(v)) > 0 && !has(isa::DType::bf16))
+            refuse(k.values[v].source, chip.name + " has no bf16; use f16 or f32");
+}
+
 isa::CoreKind choose_core(const tile::Kernel& k, const Analysis& a, const isa::Chip& chip) {
     if (chip.merged()) return isa::CoreKind::merged;
     if (!a.has_dot()) return kind_of_instructions(k.body);
@@ -102,6 +117,7 @@ Lowered lower(tile::Kernel kernel, const isa::Chip& chip) {
     Lowered out;
     Analysis analysis(kernel);
     if (analysis.fault) throw isa::Rejected({*analysis.fault});
+    check_types(kernel, analysis, chip);
     const isa::CoreKind kind = choose_core(kernel, analysis, chip);
     Lowering lowering(kernel, analysis, chip, out.decisions);
     lowering.run(kind);

@@ -158,7 +158,7 @@ void VectorLowering::load(const Op& op, Expr first_row) {
     c.pad = true;
     emit_.instr(isa::Op::mov_gm_ub, c, op.source);
     held_[{v, tile.dtype}] = {tile, -1};
-    if (!left_.count(v)) left_[v] = kForever;
+    if (!left_.count(v)) left_[v] = analysis_.used_deeper(v) ? kForever : analysis_.uses(v);
 }
 
 void VectorLowering::store(const Op& op) {
