@@ -30,7 +30,9 @@ void Emitter::open_when(Expr condition, isa::SourceId source) {
 
 std::int32_t Emitter::buffer(isa::Buffer b) {
     std::string stem = b.name;
-    const auto taken = [&] { return std::any_of(program_.buffers.begin(), program_.buffers.end(), [&](const isa::Buffer& o) { return o.name == b.name; }); };
+    const auto taken = [&] {
+        return std::any_of(program_.buffers.begin(), program_.buffers.end(), [&](const isa::Buffer& o) { return o.name == b.name; });
+    };
     for (int n = 2; taken(); ++n) b.name = stem + "_" + std::to_string(n);
     program_.buffers.push_back(std::move(b));
     return static_cast<std::int32_t>(program_.buffers.size() - 1);

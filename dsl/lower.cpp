@@ -12,7 +12,9 @@ namespace {
 class Lowering {
 public:
     Lowering(tile::Kernel& k, Analysis& a, const isa::Chip& chip, DecisionLog& log)
-        : context_(k, a, chip, log), cube_(context_, chip.merged() ? std::map<const tile::Op*, Fold>{} : fold_epilogues(a, chip, log)), vector_(context_, cube_) {}
+        : context_(k, a, chip, log),
+          cube_(context_, chip.merged() ? std::map<const tile::Op*, Fold>{} : fold_epilogues(a, chip, log)),
+          vector_(context_, cube_) {}
 
     void run(isa::CoreKind kind) {
         context_.emit.open_section(kind);
@@ -29,9 +31,12 @@ private:
     void node(const tile::Node& n, const Region& r) {
         if (const auto* op = std::get_if<tile::Op>(&n.node)) return operation(*op, r);
         if (const auto* inner = std::get_if<Region>(&n.node)) return region(*inner);
-        if (const auto* i = std::get_if<isa::Instr>(&n.node)) context_.emit.append({*i});
-        else if (const auto* b = std::get_if<isa::Bump>(&n.node)) context_.emit.append({*b});
-        else context_.emit.append({std::get<isa::Load>(n.node)});
+        if (const auto* i = std::get_if<isa::Instr>(&n.node))
+            context_.emit.append({*i});
+        else if (const auto* b = std::get_if<isa::Bump>(&n.node))
+            context_.emit.append({*b});
+        else
+            context_.emit.append({std::get<isa::Load>(n.node)});
     }
     void operation(const tile::Op& op, const Region& r) {
         if (cube_.owns(op)) cube_.lower(op);
@@ -45,7 +50,8 @@ private:
             vector_.leave(r);
             context_.emit.close();
         } else if (cube_.is_dot_loop(r)) {
-            cube_.lower_loop(r, [&](const tile::Node& n, const Region& in) { node(n, in); }, [&] { vector_.leave(r); });
+            cube_.lower_loop(
+                r, [&](const tile::Node& n, const Region& in) { node(n, in); }, [&] { vector_.leave(r); });
         } else {
             context_.open_loop(r, r.counter, context_.rewritten(r.extent), context_.slots_of(&r));
             nodes(r);
@@ -94,7 +100,8 @@ void check_types(const tile::Kernel& k, const Analysis& a, const isa::Chip& chip
     for (const Accumulator& acc : a.accumulators)
         for (const DotSite& s : acc.sites)
             if (const isa::DType t = a.value(s.dot->args[0]).dtype; !has(t))
-                refuse(s.dot->source, "dot of " + std::string(isa::name(t)) + ": the matrix unit of " + chip.name + " does not take it; cast the tensors to f16");
+                refuse(s.dot->source,
+                       "dot of " + std::string(isa::name(t)) + ": the matrix unit of " + chip.name + " does not take it; cast the tensors to f16");
     for (std::size_t v = 0; v < k.values.size(); ++v)
         if (k.values[v].dtype == isa::DType::bf16 && a.uses(static_cast<ValueId>(v)) > 0 && !has(isa::DType::bf16))
             refuse(k.values[v].source, chip.name + " has no bf16; use f16 or f32");

@@ -199,7 +199,8 @@ void Analysis::check_linear() {
                 if (a == s.dot->result) continue;
                 const Op* d = definition(a);
                 if (d && d->kind == OpKind::full && d->scalar != 0)
-                    refuse(s.add->source, "an accumulator starts from " + std::to_string(d->scalar) + "; start it from zeros and add the value after the loop");
+                    refuse(s.add->source,
+                           "an accumulator starts from " + std::to_string(d->scalar) + "; start it from zeros and add the value after the loop");
                 for (const Op* u : users(a))
                     if (u != s.add && accumulator(a) >= 0 && order_.at(u) > order_.at(s.add))
                         refuse(u->source, "an accumulator is read after it was added to; read it before, or keep two accumulators");
@@ -211,7 +212,8 @@ void Analysis::check_linear() {
             if (accumulator(c.result) < 0) continue;
             const Op* d = definition(c.init);
             if (accumulator(c.init) < 0 && !(d && d->kind == OpKind::full && d->scalar == 0))
-                refuse(value(c.init).source, "an accumulator of dot starts from a value that is not zeros; start it from zeros and add the value after the loop");
+                refuse(value(c.init).source,
+                       "an accumulator of dot starts from a value that is not zeros; start it from zeros and add the value after the loop");
             if (accumulator(c.yield) != accumulator(c.result))
                 refuse(r.source, "an accumulator of dot is replaced inside the loop by a value that is not a sum of products");
         }

@@ -22,8 +22,8 @@ struct DotSite {
 };
 /// Values that live in one L0C buffer: an accumulator before, inside and after its loops.
 struct Accumulator {
-    std::vector<DotSite> sites;       ///< in program order
-    const Region* home = nullptr;     ///< where it starts from zero
+    std::vector<DotSite> sites;    ///< in program order
+    const Region* home = nullptr;  ///< where it starts from zero
     tile::Shape shape;
     isa::DType dtype = isa::DType::f32;
     isa::SourceId source = -1;

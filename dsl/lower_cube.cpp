@@ -27,9 +27,12 @@ bool CubeLowering::owns(const Op& op) const {
 }
 
 void CubeLowering::lower(const Op& op) {
-    if (op.kind == OpKind::load) load(op);
-    else if (op.kind == OpKind::store) drain(op);
-    else if (const DotSite* s = analysis_.site(&op); s && s->add == &op) product(*s);
+    if (op.kind == OpKind::load)
+        load(op);
+    else if (op.kind == OpKind::store)
+        drain(op);
+    else if (const DotSite* s = analysis_.site(&op); s && s->add == &op)
+        product(*s);
 }
 
 bool CubeLowering::is_dot_loop(const Region& r) const {
@@ -64,25 +67,26 @@ bool CubeLowering::scales(const Op& load, const Region& r, bool& rows, bool& col
     return !elsewhere && !(rows && cols);
 }
 
+// 0: the loop stays one loop.
 std::int64_t CubeLowering::steps_per_transfer(const Region& r) {
-    if (r.kind != Region::Kind::loop) return 1;
+    if (r.kind != Region::Kind::loop) return 0;
     // every operation must be a load or a product: anything else would see the author's counter change its pace
     for (const tile::Node& n : r.nodes) {
         const auto* op = std::get_if<Op>(&n.node);
-        if (!op || (!owns(*op) && op->kind != OpKind::full)) return 1;
+        if (!op || (!owns(*op) && op->kind != OpKind::full)) return 0;
     }
     std::int64_t step_bytes = 0, fixed = 0, burst = 0;
     for (const Op* load : loads_of(r)) {
         bool rows = false, cols = false;
         const tile::View& v = context_.view(*load);
         const DType t = context_.dtype_of(v);
-        if (!scales(*load, r, rows, cols)) return 1;
+        if (!scales(*load, r, rows, cols)) return 0;
         const std::int64_t depth = rows ? v.tile_rows : v.tile_cols;
         if ((rows || cols) && depth % isa::kFractalRows) {
             if (r.per_transfer > 1)
                 context_.refuse(r.source, "one transfer cannot bring " + std::to_string(r.per_transfer) + " steps of " + std::to_string(depth) +
                                               ": a step must be a multiple of 16");
-            return 1;
+            return 0;
         }
         (rows || cols ? step_bytes : fixed) += rows_of(v.tile_rows) * rows_of(v.tile_cols) * isa::bytes_of(t);
         if (cols) burst = std::max(burst, v.tile_cols * isa::bytes_of(t));
@@ -106,7 +110,7 @@ void CubeLowering::begin_loop(const Region& r) {
     steps_ = steps_per_transfer(r);
     cut_ = &r;
     filled_.clear();
-    if (steps_ <= 1) {
+    if (steps_ == 0) {
         outer_ = inner_ = -1;
         context_.open_loop(r, r.counter, trips, stages);
     } else {
@@ -118,20 +122,20 @@ void CubeLowering::begin_loop(const Region& r) {
     for (const Op* l : loads_of(r)) load(*l);
     for (const Accumulator& acc : analysis_.accumulators)
         if (acc.bias && acc.sites.front().region == &r) load_bias(acc, r);
-    if (steps_ <= 1) return;
+    if (steps_ == 0) return;
     const Expr done = e.mul(context_.symbol(outer_), context_.constant(steps_));
     context_.open_loop(r, inner_, e.min(e.sub(trips, done), context_.constant(steps_)), 2);
     context_.replace(r.counter, e.add(done, context_.symbol(inner_)));
 }
 
 void CubeLowering::end_loop(const Region& r) {
-    if (steps_ > 1) {
+    if (steps_ > 0) {
         context_.restore(r.counter);
         context_.close_loop();
     }
     context_.close_loop();
     outer_ = inner_ = -1;
-    steps_ = 1;
+    steps_ = 0;
     cut_ = nullptr;
     filled_.clear();
 }
@@ -144,7 +148,7 @@ void CubeLowering::load(const Op& op) {
     const DType t = context_.dtype_of(v);
     Expr i = context_.rewritten(op.i), j = context_.rewritten(op.j);
     Tile tile;
-    if (cut_ == region && steps_ > 1) {
+    if (cut_ == region && steps_ > 0) {
         scales(op, *region, tile.rows_scaled, tile.cols_scaled);
         if (tile.rows_scaled) v.tile_rows *= steps_;
         if (tile.cols_scaled) v.tile_cols *= steps_;
@@ -158,7 +162,8 @@ void CubeLowering::load(const Op& op) {
     tile.valid_cols = shape.valid_cols;
     Scope& scope = context_.scope(region);
     const std::int32_t slots = scope.loop < 0 ? 1 : context_.slots_of(region);
-    if (const auto it = tiles_.find(&op); it != tiles_.end()) tile.buffer = it->second.buffer;
+    if (const auto it = tiles_.find(&op); it != tiles_.end())
+        tile.buffer = it->second.buffer;
     else
         tile.buffer = context_.emit.buffer({.name = v.name + "_l1",
                                             .space = Space::l1,
@@ -192,7 +197,7 @@ Expr CubeLowering::first_step(const Accumulator& acc, const DotSite& site, bool 
         if (r->kind == Region::Kind::when)
             context_.refuse(site.add->source, "a product is added to an accumulator under `when`; move the condition into the loop's trip count");
         if (r->kind == Region::Kind::body) continue;
-        if (r == cut_ && steps_ > 1) {
+        if (r == cut_ && steps_ > 0) {
             if (!transfer_only) terms.push_back(is_first(inner_));
             terms.push_back(is_first(outer_));
         } else {
@@ -211,8 +216,15 @@ void CubeLowering::load_bias(const Accumulator& acc, const Region& r) {
     const std::int32_t slots = scope.loop < 0 ? 1 : context_.slots_of(&r);
     const std::int64_t bytes = v.tile_cols * isa::bytes_of(t);
     if (!bias_l1_.count(&op)) {
-        isa::Buffer b{.name = v.name + "_l1", .space = Space::l1, .dtype = t, .shape = {1, v.tile_cols}, .slot_bytes = isa::round_up(bytes, 64),
-                      .slots = slots, .base = {}, .why = slots > 1 ? "stages " + std::to_string(slots) : "", .source = op.source};
+        isa::Buffer b{.name = v.name + "_l1",
+                      .space = Space::l1,
+                      .dtype = t,
+                      .shape = {1, v.tile_cols},
+                      .slot_bytes = isa::round_up(bytes, 64),
+                      .slots = slots,
+                      .base = {},
+                      .why = slots > 1 ? "stages " + std::to_string(slots) : "",
+                      .source = op.source};
         bias_l1_[&op].first = context_.emit.buffer(b);
         b.name = v.name + "_bt";
         b.space = Space::bt;
@@ -249,9 +261,15 @@ CubeLowering::Filled CubeLowering::fill(const Operand& o, const Region* region, 
     const std::int32_t slots = scope.loop < 0 ? 1 : 2;
     if (!l0_buffers_.count(o)) {
         const std::int64_t other = o.left ? rows : cols, depth = o.left ? cols : rows;
-        l0_buffers_[o] = context_.emit.buffer({.name = v.name + (o.left ? "_l0a" : "_l0b"), .space = o.left ? Space::l0a : Space::l0b, .dtype = t,
-                                               .shape = {rows, cols}, .slot_bytes = rows_of(other) * isa::round_up(depth, c0) * size, .slots = slots,
-                                               .base = {}, .why = slots > 1 ? "L0 operands alternate" : "", .source = o.load->source});
+        l0_buffers_[o] = context_.emit.buffer({.name = v.name + (o.left ? "_l0a" : "_l0b"),
+                                               .space = o.left ? Space::l0a : Space::l0b,
+                                               .dtype = t,
+                                               .shape = {rows, cols},
+                                               .slot_bytes = rows_of(other) * isa::round_up(depth, c0) * size,
+                                               .slots = slots,
+                                               .base = {},
+                                               .why = slots > 1 ? "L0 operands alternate" : "",
+                                               .source = o.load->source});
     }
     // extents of the step as stored in L1
     Expr stored_rows = tile.valid_rows, stored_cols = tile.valid_cols, offset = context_.constant(0);
@@ -287,7 +305,8 @@ void CubeLowering::product(const DotSite& site) {
     left.load = analysis_.load_behind(site.dot->args[0], left.transposed);
     right.load = analysis_.load_behind(site.dot->args[1], right.transposed);
     if (!left.load || !right.load)
-        context_.refuse(site.dot->source, "an operand of dot is computed by vector instructions; only tiles of tensors, plain or transposed, can be multiplied yet");
+        context_.refuse(site.dot->source,
+                        "an operand of dot is computed by vector instructions; only tiles of tensors, plain or transposed, can be multiplied yet");
     if (!is_dot_loop(*site.region)) filled_.clear();
     const Expr first = leading ? first_step(acc, site, false) : context_.constant(0);
     isa::Cube c;
@@ -350,9 +369,11 @@ std::int32_t CubeLowering::accumulator_slots() {
     accumulator_slots_ = 2 * bytes <= room ? 2 : 1;
     const isa::SourceId source = analysis_.accumulators.front().source;
     if (accumulator_slots_ == 2)
-        context_.decide("slots of the accumulators in L0C", "2", "1", std::to_string(2 * bytes) + " of " + std::to_string(room) + " bytes; the drain of a tile overlaps the next", source);
+        context_.decide("slots of the accumulators in L0C", "2", "1",
+                        std::to_string(2 * bytes) + " of " + std::to_string(room) + " bytes; the drain of a tile overlaps the next", source);
     else
-        context_.decide("slots of the accumulators in L0C", "1", "2", "2 would need " + std::to_string(2 * bytes) + " of " + std::to_string(room) + " bytes; the drain is exposed", source);
+        context_.decide("slots of the accumulators in L0C", "1", "2",
+                        "2 would need " + std::to_string(2 * bytes) + " of " + std::to_string(room) + " bytes; the drain is exposed", source);
     return accumulator_slots_;
 }
 
@@ -361,9 +382,15 @@ CubeLowering::Home CubeLowering::home(int number) {
     Scope& scope = context_.scope(acc.home);
     const std::int32_t slots = scope.loop < 0 ? 1 : accumulator_slots();
     if (!homes_.count(number)) {
-        homes_[number] = context_.emit.buffer({.name = "acc", .space = Space::l0c, .dtype = acc.dtype, .shape = {acc.shape.rows, acc.shape.cols},
-                                               .slot_bytes = rows_of(acc.shape.rows) * rows_of(acc.shape.cols) * 4, .slots = slots, .base = {},
-                                               .why = slots > 1 ? "drain overlaps the next tile" : "", .source = acc.source});
+        homes_[number] = context_.emit.buffer({.name = "acc",
+                                               .space = Space::l0c,
+                                               .dtype = acc.dtype,
+                                               .shape = {acc.shape.rows, acc.shape.cols},
+                                               .slot_bytes = rows_of(acc.shape.rows) * rows_of(acc.shape.cols) * 4,
+                                               .slots = slots,
+                                               .base = {},
+                                               .why = slots > 1 ? "drain overlaps the next tile" : "",
+                                               .source = acc.source});
     }
     return {homes_[number], context_.slot(context_.scope(acc.home), slots)};
 }

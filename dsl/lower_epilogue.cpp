@@ -46,7 +46,8 @@ private:
             } else {
                 refuse(op,
                        std::string(tile::name(op.kind)) + " of a dot result needs the vector unit, and " + chip_.name +
-                           " has split cores: a result of dot may only pass through the addition of a row, relu and cast (in this order) before it is stored",
+                           " has split cores: a result of dot may only pass through the addition of a row, relu and cast (in this order) before it "
+                           "is stored",
                        {"store the result of dot to a tensor and apply " + std::string(tile::name(op.kind)) + " in a second kernel"});
             }
             v = op.args[0];
@@ -74,7 +75,8 @@ private:
         if (acc.bias_add) refuse(add, "two rows are added to one result of dot; add them to each other in a kernel of their own");
         const tile::View& v = analysis_.kernel.views[static_cast<std::size_t>(load->view)];
         const isa::Tensor& t = analysis_.kernel.frame.tensors[static_cast<std::size_t>(v.tensor)];
-        if (t.role != isa::Role::in) refuse(add, "the row " + t.name + " is written by this kernel, so it cannot be loaded ahead of the first product");
+        if (t.role != isa::Role::in)
+            refuse(add, "the row " + t.name + " is written by this kernel, so it cannot be loaded ahead of the first product");
         const Region* home = analysis_.home(load->result);
         const Region* site = acc.sites.front().region;
         if (!analysis_.is_inside(site, home) && !analysis_.is_inside(acc.home, home))
@@ -89,7 +91,8 @@ private:
     void decide(const std::string& what, const Op& op) {
         if (decided_[&op]) return;
         decided_[&op] = true;
-        log_.push_back({what, "folded into the fix-pipe drain", "vector instructions after the drain", "the fix-pipe applies it on the way from L0C to GM", op.source});
+        log_.push_back({what, "folded into the fix-pipe drain", "vector instructions after the drain",
+                        "the fix-pipe applies it on the way from L0C to GM", op.source});
     }
 
     Analysis& analysis_;

@@ -27,7 +27,8 @@ void VectorLowering::choose_width() {
         for (const tile::Node& n : r.nodes) {
             if (const auto* inner = std::get_if<Region>(&n.node)) walk(*inner);
             const auto* op = std::get_if<Op>(&n.node);
-            if (!op || op->result < 0 || analysis_.uses(op->result) == 0 || cube_.owns(*op) || analysis_.value(op->result).dtype != DType::f16) continue;
+            if (!op || op->result < 0 || analysis_.uses(op->result) == 0 || cube_.owns(*op) || analysis_.value(op->result).dtype != DType::f16)
+                continue;
             switch (op->kind) {
                 case OpKind::load:
                 case OpKind::full:
@@ -37,7 +38,8 @@ void VectorLowering::choose_width() {
                 case OpKind::relu:
                 case OpKind::abs:
                 case OpKind::max_scalar:
-                case OpKind::min_scalar: break;
+                case OpKind::min_scalar:
+                    break;
                 case OpKind::add:
                 case OpKind::sub:
                 case OpKind::mul:
@@ -55,8 +57,10 @@ void VectorLowering::choose_width() {
     walk(context_.kernel.body);
     narrow_ = other == 0 && rounding <= 1;
     if (source < 0) return;
-    if (narrow_) context_.decide("arithmetic of f16 tiles", "f16", "f32", "one operation rounds once in either type", source);
-    else context_.decide("arithmetic of f16 tiles", "f32", "f16", "a chain in f16 would round after every operation", source);
+    if (narrow_)
+        context_.decide("arithmetic of f16 tiles", "f16", "f32", "one operation rounds once in either type", source);
+    else
+        context_.decide("arithmetic of f16 tiles", "f32", "f16", "a chain in f16 would round after every operation", source);
 }
 
 DType VectorLowering::compute_type(ValueId v) const {
@@ -96,8 +100,15 @@ std::int32_t VectorLowering::take(std::int64_t bytes) {
             best = static_cast<std::int32_t>(i);
     }
     if (best < 0) {
-        const std::int32_t buffer = emit_.buffer({.name = "temp", .space = Space::ub, .dtype = DType::f32, .shape = {}, .slot_bytes = 0, .slots = 1,
-                                                  .base = {}, .why = "intermediate values", .source = -1});
+        const std::int32_t buffer = emit_.buffer({.name = "temp",
+                                                  .space = Space::ub,
+                                                  .dtype = DType::f32,
+                                                  .shape = {},
+                                                  .slot_bytes = 0,
+                                                  .slots = 1,
+                                                  .base = {},
+                                                  .why = "intermediate values",
+                                                  .source = -1});
         temps_.push_back({buffer, 0, true});
         best = static_cast<std::int32_t>(temps_.size() - 1);
     }
@@ -148,7 +159,9 @@ const VectorLowering::Held& VectorLowering::need(ValueId v, DType as) {
 
 void VectorLowering::convert(const UbTile& from, const UbTile& into, isa::SourceId source) {
     if (from.dtype == into.dtype && from.at == into.at) return;
-    const auto change = [&](const UbTile& a, const UbTile& b) { vector_unary(emit_, a.dtype == b.dtype ? isa::Op::vcopy : isa::Op::vconv, b, a, 0, source); };
+    const auto change = [&](const UbTile& a, const UbTile& b) {
+        vector_unary(emit_, a.dtype == b.dtype ? isa::Op::vcopy : isa::Op::vconv, b, a, 0, source);
+    };
     const bool halves = isa::bytes_of(from.dtype) == 2 && isa::bytes_of(into.dtype) == 2 && from.dtype != into.dtype;
     if (!halves) return change(from, into);
     UbTile wide = into;  // f16 and bf16 convert through f32
@@ -197,7 +210,8 @@ void VectorLowering::compute(ValueId v) {
         const auto it = held_.find({a, compute_type(a)});
         if (t >= 0 || it == held_.end() || it->second.temp < 0) continue;
         const bool dies = left_[a] == static_cast<int>(std::count(op->args.begin(), op->args.end(), a));
-        const bool same = it->second.tile.max_rows == out.max_rows && it->second.tile.max_pitch == out.max_pitch && it->second.tile.pitch == out.pitch;
+        const bool same =
+            it->second.tile.max_rows == out.max_rows && it->second.tile.max_pitch == out.max_pitch && it->second.tile.pitch == out.pitch;
         if (!dies || !same || isa::bytes_of(type) > isa::bytes_of(it->second.tile.dtype)) continue;
         t = it->second.temp;
     }
@@ -259,8 +273,15 @@ void VectorLowering::enter(const Region& inner) {
         const DType t = compute_type(c.result);
         UbTile tile = extents(c.result, t);
         const tile::Cell& cell = context_.kernel.cells[static_cast<std::size_t>(c.cell)];
-        const std::int32_t buffer = emit_.buffer({.name = cell.name.empty() ? "carried" : cell.name, .space = Space::ub, .dtype = t, .shape = {cell.shape.rows, cell.shape.cols},
-                                                  .slot_bytes = bytes(tile), .slots = 1, .base = {}, .why = "lives across iterations", .source = cell.source});
+        const std::int32_t buffer = emit_.buffer({.name = cell.name.empty() ? "carried" : cell.name,
+                                                  .space = Space::ub,
+                                                  .dtype = t,
+                                                  .shape = {cell.shape.rows, cell.shape.cols},
+                                                  .slot_bytes = bytes(tile),
+                                                  .slots = 1,
+                                                  .base = {},
+                                                  .why = "lives across iterations",
+                                                  .source = cell.source});
         tile.at = emit_.at(buffer, context_.constant(0));
         produce(c.init, tile);
         // the variable changes, so the first value must not be found here
@@ -281,7 +302,8 @@ void VectorLowering::leave(const Region& r) {
     if (mine.size() > 1)  // one variable may be read to compute the next value of another
         for (const tile::Carried* c : mine) {
             const UbTile from = need(c->yield).tile;
-            const bool moves = std::any_of(mine.begin(), mine.end(), [&](const tile::Carried* o) { return carried_.at(o->result).tile.at == from.at; });
+            const bool moves =
+                std::any_of(mine.begin(), mine.end(), [&](const tile::Carried* o) { return carried_.at(o->result).tile.at == from.at; });
             if (!moves || carried_.at(c->result).tile.at == from.at) continue;
             const std::int32_t t = take(bytes(from));  // a variable takes over another one's value: set it aside first
             convert(from, placed(from, t), r.source);

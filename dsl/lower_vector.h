@@ -84,7 +84,7 @@ private:
     std::map<const tile::Op*, std::int32_t> buffers_;
     std::map<ValueId, Held> carried_;  ///< by result
     const Window* window_ = nullptr;
-    const Region* region_ = nullptr;   ///< being written
+    const Region* region_ = nullptr;  ///< being written
 };
 
 }  // namespace sfumato::dsl

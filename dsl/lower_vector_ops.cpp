@@ -15,23 +15,40 @@ namespace {
 
 isa::Op instruction(OpKind k) {
     switch (k) {
-        case OpKind::add: return isa::Op::vadd;
-        case OpKind::sub: return isa::Op::vsub;
-        case OpKind::mul: return isa::Op::vmul;
-        case OpKind::div: return isa::Op::vdiv;
-        case OpKind::max: return isa::Op::vmax;
-        case OpKind::min: return isa::Op::vmin;
-        case OpKind::add_scalar: return isa::Op::vadds;
-        case OpKind::mul_scalar: return isa::Op::vmuls;
-        case OpKind::max_scalar: return isa::Op::vmaxs;
-        case OpKind::min_scalar: return isa::Op::vmins;
-        case OpKind::exp: return isa::Op::vexp;
-        case OpKind::log: return isa::Op::vln;
-        case OpKind::sqrt: return isa::Op::vsqrt;
-        case OpKind::rsqrt: return isa::Op::vrsqrt;
-        case OpKind::abs: return isa::Op::vabs;
-        case OpKind::relu: return isa::Op::vrelu;
-        default: throw isa::InternalError("no vector instruction for " + std::string(tile::name(k)));
+        case OpKind::add:
+            return isa::Op::vadd;
+        case OpKind::sub:
+            return isa::Op::vsub;
+        case OpKind::mul:
+            return isa::Op::vmul;
+        case OpKind::div:
+            return isa::Op::vdiv;
+        case OpKind::max:
+            return isa::Op::vmax;
+        case OpKind::min:
+            return isa::Op::vmin;
+        case OpKind::add_scalar:
+            return isa::Op::vadds;
+        case OpKind::mul_scalar:
+            return isa::Op::vmuls;
+        case OpKind::max_scalar:
+            return isa::Op::vmaxs;
+        case OpKind::min_scalar:
+            return isa::Op::vmins;
+        case OpKind::exp:
+            return isa::Op::vexp;
+        case OpKind::log:
+            return isa::Op::vln;
+        case OpKind::sqrt:
+            return isa::Op::vsqrt;
+        case OpKind::rsqrt:
+            return isa::Op::vrsqrt;
+        case OpKind::abs:
+            return isa::Op::vabs;
+        case OpKind::relu:
+            return isa::Op::vrelu;
+        default:
+            throw isa::InternalError("no vector instruction for " + std::string(tile::name(k)));
     }
 }
 
@@ -40,7 +57,8 @@ isa::Op instruction(OpKind k) {
 void VectorLowering::expand(const Op& op, const UbTile& out) {
     const auto argument = [&]() -> UbTile { return need(op.args[0]).tile; };
     switch (op.kind) {
-        case OpKind::full: return vector_fill(emit_, out, op.scalar, op.source);
+        case OpKind::full:
+            return vector_fill(emit_, out, op.scalar, op.source);
         case OpKind::cast: {
             const auto exact = held_.find({op.args[0], out.dtype});
             return convert(exact != held_.end() ? exact->second.tile : any(op.args[0])->tile, out, op.source);
@@ -48,13 +66,16 @@ void VectorLowering::expand(const Op& op, const UbTile& out) {
         case OpKind::sigmoid:
         case OpKind::silu:
         case OpKind::gelu:
-        case OpKind::tanh: return logistic(op, argument(), out);
+        case OpKind::tanh:
+            return logistic(op, argument(), out);
         case OpKind::rdiv_scalar:
             vector_unary(emit_, isa::Op::vrec, out, argument(), 0, op.source);
             if (op.scalar != 1) vector_unary(emit_, isa::Op::vmuls, out, out, op.scalar, op.source);
             return;
-        case OpKind::transpose: context_.refuse(op.source, "transpose of a tile in vector code is not supported; transpose is folded into the operands of dot only");
-        case OpKind::dot: throw isa::InternalError("a product reached the vector unit");
+        case OpKind::transpose:
+            context_.refuse(op.source, "transpose of a tile in vector code is not supported; transpose is folded into the operands of dot only");
+        case OpKind::dot:
+            throw isa::InternalError("a product reached the vector unit");
         default:
             if (op.args.size() == 2) return binary(op, out);
             vector_unary(emit_, instruction(op.kind), out, argument(), op.scalar, op.source);
@@ -64,7 +85,9 @@ void VectorLowering::expand(const Op& op, const UbTile& out) {
 // The family of exp(-x): out may lie where x lies, so x is kept until the last instruction when it is read there.
 void VectorLowering::logistic(const Op& op, const UbTile& x, const UbTile& out) {
     const auto unary = [&](isa::Op o, const UbTile& d, const UbTile& s, double scalar) { vector_unary(emit_, o, d, s, scalar, op.source); };
-    const auto two = [&](isa::Op o, const UbTile& d, const UbTile& a, const UbTile& b) { vector_binary(emit_, o, d, a, b, Spread::none, false, nullptr, op.source); };
+    const auto two = [&](isa::Op o, const UbTile& d, const UbTile& a, const UbTile& b) {
+        vector_binary(emit_, o, d, a, b, Spread::none, false, nullptr, op.source);
+    };
     std::int32_t temp = -1;
     UbTile t = out;
     if (out.at == x.at && (op.kind == OpKind::silu || op.kind == OpKind::gelu)) {
@@ -100,8 +123,8 @@ void VectorLowering::binary(const Op& op, const UbTile& out) {
         if (s.rows == r.rows && s.cols == r.cols) return Spread::none;
         if (s.cols == r.cols) return Spread::row;
         if (s.rows == r.rows && r.rows > 1) return Spread::column;
-        context_.refuse(op.source, "broadcast of a tile of " + std::to_string(s.rows) + " x " + std::to_string(s.cols) + " to " + std::to_string(r.rows) + " x " +
-                                       std::to_string(r.cols) + " is not supported; one extent must be equal");
+        context_.refuse(op.source, "broadcast of a tile of " + std::to_string(s.rows) + " x " + std::to_string(s.cols) + " to " +
+                                       std::to_string(r.rows) + " x " + std::to_string(r.cols) + " is not supported; one extent must be equal");
     };
     const Spread sa = spread(a), sb = spread(b);
     if (sa != Spread::none && sb != Spread::none)
@@ -111,7 +134,8 @@ void VectorLowering::binary(const Op& op, const UbTile& out) {
     const Spread s = swapped ? sa : sb;
     if (s != Spread::none && out.max_pitch * isa::bytes_of(out.dtype) / isa::kBlockBytes > isa::kMaxRepeatStrideBinary)
         context_.refuse(op.source, "a row of " + std::to_string(out.max_pitch) + " elements is too long for a broadcast: at most " +
-                                       std::to_string(isa::kMaxRepeatStrideBinary * isa::kBlockBytes / isa::bytes_of(out.dtype)) + "; use a narrower tile");
+                                       std::to_string(isa::kMaxRepeatStrideBinary * isa::kBlockBytes / isa::bytes_of(out.dtype)) +
+                                       "; use a narrower tile");
     if (s == Spread::column && window_) context_.refuse(op.source, "broadcast of a column over a result of dot is not supported yet");
     UbTile scratch = out;
     std::int32_t temp = -1;
@@ -131,7 +155,9 @@ void VectorLowering::binary(const Op& op, const UbTile& out) {
 void VectorLowering::column_is_dense(const Op& op, const tile::View& view) {
     if (context_.exprs().is_constant(view.pitch, 1)) return;
     if (context_.exprs().is_constant(view.pitch) || view.pitch != view.cols || !context_.exprs().is_constant(op.j, 0))
-        context_.refuse(op.source, "a column of a matrix cannot be a tile of vector code: its elements are not adjacent in GM; store it as a tensor of one column");
+        context_.refuse(
+            op.source,
+            "a column of a matrix cannot be a tile of vector code: its elements are not adjacent in GM; store it as a tensor of one column");
     context_.requirements.push_back({view.pitch, context_.constant(1), "columns of " + view.name + ", whose tiles are columns, and 1", op.source});
 }
 
@@ -144,8 +170,15 @@ void VectorLowering::load(const Op& op, Expr first_row) {
     const std::int32_t slots = scope.loop < 0 ? 1 : windowed ? scope.stages : context_.slots_of(analysis_.home(v));
     if (is_column(v)) column_is_dense(op, view);
     if (!buffers_.count(&op))
-        buffers_[&op] = emit_.buffer({.name = view.name + "_ub", .space = Space::ub, .dtype = tile.dtype, .shape = {tile.max_rows, tile.max_pitch}, .slot_bytes = bytes(tile),
-                                      .slots = slots, .base = {}, .why = slots > 1 ? "stages " + std::to_string(slots) : "", .source = op.source});
+        buffers_[&op] = emit_.buffer({.name = view.name + "_ub",
+                                      .space = Space::ub,
+                                      .dtype = tile.dtype,
+                                      .shape = {tile.max_rows, tile.max_pitch},
+                                      .slot_bytes = bytes(tile),
+                                      .slots = slots,
+                                      .base = {},
+                                      .why = slots > 1 ? "stages " + std::to_string(slots) : "",
+                                      .source = op.source});
     tile.at = emit_.at(buffers_[&op], context_.slot(scope, slots));
     isa::Copy c;
     c.dst = tile.at;
@@ -174,14 +207,22 @@ void VectorLowering::store(const Op& op) {
         Scope& scope = window_ ? context_.scopes.back() : context_.scope(region_);
         const std::int32_t slots = scope.loop < 0 ? 1 : scope.region ? context_.slots_of(scope.region) : scope.stages;
         if (!buffers_.count(&op))
-            buffers_[&op] = emit_.buffer({.name = view.name + "_out", .space = Space::ub, .dtype = t, .shape = {tile.max_rows, tile.max_pitch}, .slot_bytes = bytes(tile), .slots = slots,
-                                          .base = {}, .why = slots > 1 ? "stages " + std::to_string(slots) : "", .source = op.source});
+            buffers_[&op] = emit_.buffer({.name = view.name + "_out",
+                                          .space = Space::ub,
+                                          .dtype = t,
+                                          .shape = {tile.max_rows, tile.max_pitch},
+                                          .slot_bytes = bytes(tile),
+                                          .slots = slots,
+                                          .base = {},
+                                          .why = slots > 1 ? "stages " + std::to_string(slots) : "",
+                                          .source = op.source});
         tile.at = emit_.at(buffers_[&op], context_.slot(scope, slots));
         produce(v, tile);
     }
     isa::Copy c;
     c.src = tile.at;
-    c.dst = emit_.tensor(view.tensor, context_.offset_of(view, context_.rewritten(op.i), context_.rewritten(op.j), window_ ? window_->first : Expr{}));
+    c.dst =
+        emit_.tensor(view.tensor, context_.offset_of(view, context_.rewritten(op.i), context_.rewritten(op.j), window_ ? window_->first : Expr{}));
     c.dtype = t;
     c.rows = tile.rows;
     c.cols = tile.cols;
@@ -211,8 +252,10 @@ void VectorLowering::lower(const Op& op, const Region& r) {
         const bool folded = !context_.merged() && feeds_accumulated(op.result);  // into the bias table
         if (!only_cube && !windowed && !folded) load(op, {});
     } else if (op.kind == OpKind::store) {
-        if (analysis_.reads_accumulator(op.args[0])) store_accumulated(op);
-        else store(op);
+        if (analysis_.reads_accumulator(op.args[0]))
+            store_accumulated(op);
+        else
+            store(op);
     }
 }
 
@@ -284,8 +327,11 @@ std::int64_t VectorLowering::window_rows(const Op& store) {
     const std::int64_t room = std::max<std::int64_t>(context_.chip.bytes(Space::ub) - taken, 0);
     const std::int64_t whole = isa::round_up(s.rows, isa::kFractalRows);
     const std::int64_t fits = std::clamp<std::int64_t>(room / row / isa::kFractalRows * isa::kFractalRows, isa::kFractalRows, whole);
-    context_.decide("rows of a result of dot drained at a time", std::to_string(fits), fits < whole ? std::to_string(whole) : std::to_string(std::max<std::int64_t>(whole / 2, 16)),
-                    fits < whole ? "all rows would need " + std::to_string(row * whole) + " of " + std::to_string(room) + " bytes of UB" : "the whole tile fits UB", store.source);
+    context_.decide("rows of a result of dot drained at a time", std::to_string(fits),
+                    fits < whole ? std::to_string(whole) : std::to_string(std::max<std::int64_t>(whole / 2, 16)),
+                    fits < whole ? "all rows would need " + std::to_string(row * whole) + " of " + std::to_string(room) + " bytes of UB"
+                                 : "the whole tile fits UB",
+                    store.source);
     return fits;
 }
 

@@ -32,11 +32,12 @@ ValueId Builder::load(std::int32_t view, Expr i, Expr j, SourceId source) {
 void Builder::store(std::int32_t view, Expr i, Expr j, ValueId x, SourceId source) {
     const View& v = kernel_.views[static_cast<std::size_t>(view)];
     const isa::Tensor& t = kernel_.frame.tensors[static_cast<std::size_t>(v.tensor)];
-    if (t.role == isa::Role::in) refuse(source, isa::Code::trace, "tensor " + t.name + " is an input and cannot be assigned; declare it Out or InOut");
+    if (t.role == isa::Role::in)
+        refuse(source, isa::Code::trace, "tensor " + t.name + " is an input and cannot be assigned; declare it Out or InOut");
     if (value(x).dtype != t.dtype)
         refuse(source, isa::Code::dtype,
-               "a tile of " + std::string(isa::name(value(x).dtype)) + " is assigned to " + t.name + ", which holds " + std::string(isa::name(t.dtype)) +
-                   "; write cast<" + std::string(isa::name(t.dtype)) + ">(...)");
+               "a tile of " + std::string(isa::name(value(x).dtype)) + " is assigned to " + t.name + ", which holds " +
+                   std::string(isa::name(t.dtype)) + "; write cast<" + std::string(isa::name(t.dtype)) + ">(...)");
     if (value(x).shape.rows != v.tile_rows || value(x).shape.cols != v.tile_cols)
         refuse(source, isa::Code::shape,
                "a tile of " + std::to_string(value(x).shape.rows) + " x " + std::to_string(value(x).shape.cols) + " is assigned to " + v.name +
@@ -59,8 +60,10 @@ bool integers_too(OpKind k) {
         case OpKind::sub:
         case OpKind::mul:
         case OpKind::max:
-        case OpKind::min: return true;
-        default: return false;
+        case OpKind::min:
+            return true;
+        default:
+            return false;
     }
 }
 bool is_float(DType t) { return t == DType::f16 || t == DType::bf16 || t == DType::f32; }
@@ -108,8 +111,7 @@ ValueId Builder::transpose(ValueId a, SourceId source) {
 
 ValueId Builder::dot(ValueId a, ValueId b, SourceId source) {
     const Value x = value(a), y = value(b);
-    if (x.dtype != y.dtype)
-        refuse(source, isa::Code::dtype, "dot of " + describe(x) + " and " + describe(y) + ": element types differ");
+    if (x.dtype != y.dtype) refuse(source, isa::Code::dtype, "dot of " + describe(x) + " and " + describe(y) + ": element types differ");
     if (!(isa::kMatrixType & isa::type_bit(x.dtype)))
         refuse(source, isa::Code::dtype, "dot of " + describe(x) + "; the matrix unit takes f16, bf16, f32 and i8");
     if (x.shape.cols != y.shape.rows)
@@ -138,7 +140,8 @@ void Builder::set(CellId c, ValueId v, SourceId source) {
     const Value& x = value(v);
     if (cell.dtype != x.dtype || cell.shape.rows != x.shape.rows || cell.shape.cols != x.shape.cols)
         refuse(source, cell.dtype != x.dtype ? isa::Code::dtype : isa::Code::shape,
-               "a tile variable of " + describe({cell.dtype, cell.shape, -1}) + " is assigned " + describe(x) + "; a variable keeps its type and extents",
+               "a tile variable of " + describe({cell.dtype, cell.shape, -1}) + " is assigned " + describe(x) +
+                   "; a variable keeps its type and extents",
                {"variable from " + isa::where(kernel_.frame, cell.source)});
     append(Op{.kind = OpKind::set, .args = {v}, .cell = c, .source = source});
 }

@@ -155,7 +155,8 @@ void collect(const Kernel& k, const Region& r, std::vector<Requirement>& out) {
         } else if (op->kind == OpKind::store) {
             const View& v = k.views[static_cast<std::size_t>(op->view)];
             if (a.rows == v.tile_rows) require(a.of_rows, v.rows, "rows of the value stored to " + v.name + " and rows of " + v.name, op->source);
-            if (a.cols == v.tile_cols) require(a.of_cols, v.cols, "columns of the value stored to " + v.name + " and columns of " + v.name, op->source);
+            if (a.cols == v.tile_cols)
+                require(a.of_cols, v.cols, "columns of the value stored to " + v.name + " and columns of " + v.name, op->source);
         } else if (op->args.size() == 2) {
             const Shape& b = shape(op->args[1]);
             if (a.rows == b.rows) require(a.of_rows, b.of_rows, "rows of both operands of " + what, op->source);
@@ -180,7 +181,8 @@ std::vector<isa::Diagnostic> unmet(const isa::Program& p, const std::vector<Requ
     for (const Requirement& r : all) {
         const std::int64_t left = p.exprs.eval(r.left, symbols), right = p.exprs.eval(r.right, symbols);
         if (left != right)
-            out.push_back(diagnose(p, r.source, isa::Code::shape, r.what + " must be equal, found " + std::to_string(left) + " and " + std::to_string(right)));
+            out.push_back(
+                diagnose(p, r.source, isa::Code::shape, r.what + " must be equal, found " + std::to_string(left) + " and " + std::to_string(right)));
     }
     return out;
 }

@@ -55,10 +55,14 @@ private:
     std::string head(const Region& r) const {
         const auto counter = [&] { return kernel_.frame.symbols[static_cast<std::size_t>(r.counter)].name; };
         switch (r.kind) {
-            case Region::Kind::when: return "when " + expr(r.extent);
-            case Region::Kind::cores: return "cores " + counter() + " < " + expr(r.extent);
-            case Region::Kind::loop: return "loop " + counter() + " < " + expr(r.extent) + " stages " + std::to_string(r.stages);
-            default: return "body";
+            case Region::Kind::when:
+                return "when " + expr(r.extent);
+            case Region::Kind::cores:
+                return "cores " + counter() + " < " + expr(r.extent);
+            case Region::Kind::loop:
+                return "loop " + counter() + " < " + expr(r.extent) + " stages " + std::to_string(r.stages);
+            default:
+                return "body";
         }
     }
     void region(const Region& r, int depth) {
@@ -72,10 +76,14 @@ private:
     }
     void nodes(const Region& r, int depth) {
         for (const Node& n : r.nodes) {
-            if (const auto* o = std::get_if<Op>(&n.node)) op(*o, depth);
-            else if (const auto* inner = std::get_if<Region>(&n.node)) region(*inner, depth);
-            else if (const auto* i = std::get_if<isa::Instr>(&n.node)) line(depth, std::string(isa::desc(i->op).name), i->source);
-            else line(depth, std::holds_alternative<isa::Bump>(n.node) ? "bump" : "load", -1);
+            if (const auto* o = std::get_if<Op>(&n.node))
+                op(*o, depth);
+            else if (const auto* inner = std::get_if<Region>(&n.node))
+                region(*inner, depth);
+            else if (const auto* i = std::get_if<isa::Instr>(&n.node))
+                line(depth, std::string(isa::desc(i->op).name), i->source);
+            else
+                line(depth, std::holds_alternative<isa::Bump>(n.node) ? "bump" : "load", -1);
         }
     }
 

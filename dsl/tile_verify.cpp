@@ -72,7 +72,8 @@ private:
         const std::string who(name(o.kind));
         if (o.kind == OpKind::get || o.kind == OpKind::set) report(o.source, isa::Code::trace, who + " stands in a kernel in SSA form");
         if (static_cast<int>(o.args.size()) != arity(o.kind)) {
-            report(o.source, isa::Code::trace, who + " has " + std::to_string(o.args.size()) + " arguments, it takes " + std::to_string(arity(o.kind)));
+            report(o.source, isa::Code::trace,
+                   who + " has " + std::to_string(o.args.size()) + " arguments, it takes " + std::to_string(arity(o.kind)));
             return;
         }
         bool good = true;

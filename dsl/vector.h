@@ -22,7 +22,8 @@ enum class Spread : std::uint8_t { none, row, column };  ///< how the second sou
 void vector_unary(Emitter&, isa::Op, const UbTile& dst, const UbTile& a, double scalar, isa::SourceId);
 void vector_fill(Emitter&, const UbTile& dst, double scalar, isa::SourceId);
 /// dst = op(a, b). With `swapped`, the broadcast operand is the first source. `scratch` (column only): 32 bytes a row of dst.
-void vector_binary(Emitter&, isa::Op, const UbTile& dst, const UbTile& a, const UbTile& b, Spread, bool swapped, const UbTile* scratch, isa::SourceId);
+void vector_binary(Emitter&, isa::Op, const UbTile& dst, const UbTile& a, const UbTile& b, Spread, bool swapped, const UbTile* scratch,
+                   isa::SourceId);
 
 /// What an instruction of the Vector family takes besides its destination.
 constexpr int tile_sources(isa::Op op) {

@@ -52,7 +52,8 @@ void run(void (*kernel)(Args...), const char* chip_name, const T& tile, std::vec
         d.name = c.program.tensors[i].name;
         d.size = static_cast<std::int64_t>(a.values.size()) * isa::bytes_of(a.type);
         d.bytes.resize(static_cast<std::size_t>(d.size));
-        for (std::size_t k = 0; k < a.values.size(); ++k) testing::encode(a.type, a.values[k], &d.bytes[k * static_cast<std::size_t>(isa::bytes_of(a.type))]);
+        for (std::size_t k = 0; k < a.values.size(); ++k)
+            testing::encode(a.type, a.values[k], &d.bytes[k * static_cast<std::size_t>(isa::bytes_of(a.type))]);
         for (std::size_t k = 0; k < a.dims.size(); ++k) launch.params[d.name + "." + std::to_string(k)] = a.dims[k];
         launch.tensors.push_back(static_cast<int>(i));
         memory.tensors.push_back(std::move(d));
@@ -67,7 +68,8 @@ void run(void (*kernel)(Args...), const char* chip_name, const T& tile, std::vec
         REQUIRE(r.diagnostics.empty());
         for (std::size_t i = 0; i < arrays.size(); ++i)
             for (std::size_t k = 0; k < arrays[i]->values.size(); ++k)
-                arrays[i]->values[k] = testing::decode(arrays[i]->type, &m.tensors[i].bytes[k * static_cast<std::size_t>(isa::bytes_of(arrays[i]->type))]);
+                arrays[i]->values[k] =
+                    testing::decode(arrays[i]->type, &m.tensors[i].bytes[k * static_cast<std::size_t>(isa::bytes_of(arrays[i]->type))]);
     }
 }
 
@@ -200,7 +202,8 @@ TEST_CASE("A row and a column are broadcast over a ragged tile, on either side o
             Array y = empty_array(DType::f32, {rows, cols});
             run(rows_and_columns, chip, Tile2{16, 72}, {&x, &r, &c, &y});
             const auto n = static_cast<std::size_t>(cols);
-            compare(y, [&](std::size_t i) { return r.values[i % n] - (x.values[i] * r.values[i % n] + c.values[i / n]); }, 4);
+            compare(
+                y, [&](std::size_t i) { return r.values[i % n] - (x.values[i] * r.values[i % n] + c.values[i / n]); }, 4);
         }
 }
 
@@ -210,14 +213,20 @@ TEST_CASE("Functions of the maths level are what their names say") {
             if (t == DType::bf16 && std::string(chip) == "Ascend910A") continue;
             Array x = random_array(t, {19, 45}, 4, -1.5, 1.5), y = empty_array(t, {19, 45}), z = empty_array(t, {19, 45});
             run(kernel, chip, Tile2{8, 32}, {&x, &y, &z});
-            compare(y, [&](std::size_t i) {
-                const double v = x.values[i];
-                return gelu_exact(v) + std::tanh(v) / (2 - v) + std::sqrt(std::fabs(v)) / std::sqrt(v * v + 1);
-            }, steps, 2e-6);
-            compare(z, [&](std::size_t i) {
-                const double v = x.values[i];
-                return std::max(std::min(v, 0.25), -0.5) + std::log(std::exp(v) + 1) - 1 / (1 + std::exp(v));
-            }, steps, 2e-6);
+            compare(
+                y,
+                [&](std::size_t i) {
+                    const double v = x.values[i];
+                    return gelu_exact(v) + std::tanh(v) / (2 - v) + std::sqrt(std::fabs(v)) / std::sqrt(v * v + 1);
+                },
+                steps, 2e-6);
+            compare(
+                z,
+                [&](std::size_t i) {
+                    const double v = x.values[i];
+                    return std::max(std::min(v, 0.25), -0.5) + std::log(std::exp(v) + 1) - 1 / (1 + std::exp(v));
+                },
+                steps, 2e-6);
         }
     };
     check(functions<f32>, DType::f32, 8);
@@ -235,18 +244,22 @@ TEST_CASE("B23 B24 B25 variables carried through a pipelined loop have their ser
                 for (int b = 0; b < count; ++b) v += x.values[static_cast<std::size_t>(b) * 8 * 40 + i];
                 return v;
             };
-            compare(s, [&](std::size_t i) { return sum(i, blocks); }, 8);
-            compare(p, [&](std::size_t i) { return sum(i, blocks - 1); }, 8);
+            compare(
+                s, [&](std::size_t i) { return sum(i, blocks); }, 8);
+            compare(
+                p, [&](std::size_t i) { return sum(i, blocks - 1); }, 8);
             Array h = random_array(DType::f16, {8 * blocks, 40}, 6), y = empty_array(DType::f16, {8, 40});
             run(last, "Ascend910B1", Tile2{8, 16, stages}, {&h, &y});
-            compare(y, [&](std::size_t i) { return blocks == 1 ? 0.0 : h.values[static_cast<std::size_t>(blocks - 1) * 8 * 40 + i]; }, 0, 0);
+            compare(
+                y, [&](std::size_t i) { return blocks == 1 ? 0.0 : h.values[static_cast<std::size_t>(blocks - 1) * 8 * 40 + i]; }, 0, 0);
         }
 }
 
 TEST_CASE("B01 a variable assigned under a condition keeps its value when the condition is false") {
     Array x = random_array(DType::f32, {9, 40}, 7), y = empty_array(DType::f32, {9, 40});
     run(clipped_after, "Ascend910B1", Tile2{8, 16}, {&x, &y});
-    compare(y, [&](std::size_t i) { return 2 * (i % 40 >= 16 ? std::max(x.values[i], 0.0) : x.values[i]); }, 1);
+    compare(
+        y, [&](std::size_t i) { return 2 * (i % 40 >= 16 ? std::max(x.values[i], 0.0) : x.values[i]); }, 1);
 }
 
 TEST_CASE("D02 D03 a copy of tiles is exact for every width and needs no vector instruction") {
@@ -263,8 +276,11 @@ TEST_CASE("Two products of one loop share the tile they have in common") {
         Array x = random_array(DType::f16, {40, 100}, 9), g = random_array(DType::f16, {100, 50}, 10), u = random_array(DType::f16, {100, 50}, 11);
         Array p = empty_array(DType::f32, {40, 50}), q = empty_array(DType::f32, {40, 50});
         run(two_products, chip, Tile3{32, 32, 32}, {&x, &g, &u, &p, &q});
-        compare(p, [&](std::size_t i) { return product(x, g, static_cast<std::int64_t>(i) / 50, static_cast<std::int64_t>(i) % 50); }, 0, 2e-5);
-        compare(q, [&](std::size_t i) { return std::max(0.0, product(x, u, static_cast<std::int64_t>(i) / 50, static_cast<std::int64_t>(i) % 50)); }, 0, 2e-5);
+        compare(
+            p, [&](std::size_t i) { return product(x, g, static_cast<std::int64_t>(i) / 50, static_cast<std::int64_t>(i) % 50); }, 0, 2e-5);
+        compare(
+            q, [&](std::size_t i) { return std::max(0.0, product(x, u, static_cast<std::int64_t>(i) / 50, static_cast<std::int64_t>(i) % 50)); }, 0,
+            2e-5);
     }
 }
 
@@ -273,11 +289,14 @@ TEST_CASE("E06 merged cores compute vector epilogues of two products, for tiles 
         Array x = random_array(DType::f16, {150, 100}, 9), g = random_array(DType::f16, {100, 170}, 10), u = random_array(DType::f16, {100, 170}, 11);
         Array r = random_array(DType::f16, {150, 170}, 12), y = empty_array(DType::f16, {150, 170});
         run(gated, "Ascend910A", tile, {&x, &g, &u, &r, &y});
-        compare(y, [&](std::size_t i) {
-            const std::int64_t row = static_cast<std::int64_t>(i) / 170, col = static_cast<std::int64_t>(i) % 170;
-            const double gate = product(x, g, row, col);
-            return gate / (1 + std::exp(-gate)) * product(x, u, row, col) + r.values[i];
-        }, 1, 1e-4);
+        compare(
+            y,
+            [&](std::size_t i) {
+                const std::int64_t row = static_cast<std::int64_t>(i) / 170, col = static_cast<std::int64_t>(i) % 170;
+                const double gate = product(x, g, row, col);
+                return gate / (1 + std::exp(-gate)) * product(x, u, row, col) + r.values[i];
+            },
+            1, 1e-4);
     }
 }
 
@@ -286,6 +305,9 @@ TEST_CASE("A product without a loop starts from its bias") {
         Array a = random_array(DType::f16, {20, 30}, 13), b = random_array(DType::f16, {30, 50}, 14), bias = random_array(DType::f32, {50}, 15);
         Array c = empty_array(DType::f32, {20, 50});
         run(one_product, chip, Tile3{16, 32, 32}, {&a, &b, &bias, &c});
-        compare(c, [&](std::size_t i) { return product(a, b, static_cast<std::int64_t>(i) / 50, static_cast<std::int64_t>(i) % 50) + bias.values[i % 50]; }, 0, 1e-5);
+        compare(
+            c,
+            [&](std::size_t i) { return product(a, b, static_cast<std::int64_t>(i) / 50, static_cast<std::int64_t>(i) % 50) + bias.values[i % 50]; },
+            0, 1e-5);
     }
 }

@@ -37,8 +37,7 @@ void gated(In<f16> X, In<f16> Y, Out<f16> Z, Tile3 t) {
     for (auto [m, n] : cores(c.rows(), c.cols())) {
         auto acc = zeros<f32>(c(m, n).shape());
         for (auto k : pipelined(a.cols(), 2)) acc += dot(a(m, k), b(k, n));
-        c(m, n) = cast<f16>(
-            silu(acc));
+        c(m, n) = cast<f16>(silu(acc));
     }
 }
 constexpr int kSiluLine = __LINE__ - 3;
@@ -170,7 +169,8 @@ TEST_CASE("D10 D11 products and drains of a ragged launch cover every element ex
                     if (const auto* d = std::get_if<isa::DrainT<std::int64_t>>(&i.operands)) stored += d->rows * d->cols;
                     if (const auto* d = std::get_if<isa::CopyT<std::int64_t>>(&i.operands)) stored += d->rows * d->cols;
                 }
-                if (i.instr->op == isa::Op::mov_gm_l1_nz) loaded += std::get<isa::CopyT<std::int64_t>>(i.operands).rows * std::get<isa::CopyT<std::int64_t>>(i.operands).cols;
+                if (i.instr->op == isa::Op::mov_gm_l1_nz)
+                    loaded += std::get<isa::CopyT<std::int64_t>>(i.operands).rows * std::get<isa::CopyT<std::int64_t>>(i.operands).cols;
             });
             CHECK(multiplied == std::int64_t{m} * n * k);
             CHECK(stored == std::int64_t{m} * n);
@@ -219,7 +219,8 @@ TEST_CASE("What the lowering cannot keep is refused in words of the kernel") {
     CHECK(message(starts_from_one, testing::split_chip()) ==
           "an accumulator of dot starts from a value that is not zeros; start it from zeros and add the value after the loop");
     CHECK(message(vector_beside_dot, testing::split_chip()) ==
-          "a kernel that uses dot stores a tile that does not come from dot, and Ascend910B1 has split cores: vector work beside dot needs a kernel of its own");
+          "a kernel that uses dot stores a tile that does not come from dot, and Ascend910B1 has split cores: vector work beside dot needs a kernel "
+          "of its own");
     CHECK(message(linear<bf16>, testing::merged_chip()) == "dot of bf16: the matrix unit of Ascend910A does not take it; cast the tensors to f16");
 }
 

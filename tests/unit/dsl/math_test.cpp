@@ -18,8 +18,7 @@ constexpr int kInnerLine = __LINE__ - 2;
 
 void mixed_types(In<f16> X, In<f32> Y, Out<f32> Z, NoTile) {
     auto x = tiles(X, 8, 16), y = tiles(Y, 8, 16), z = tiles(Z, 8, 16);
-    for (auto [i, j] : cores(z.rows(), z.cols()))
-        z(i, j) = x(i, j) + y(i, j);
+    for (auto [i, j] : cores(z.rows(), z.cols())) z(i, j) = x(i, j) + y(i, j);
 }
 void mixed_extents(In<f32> X, In<f32> Y, Out<f32> Z, NoTile) {
     auto x = tiles(X, 8, 16), y = tiles(Y, 8, 32), z = tiles(Z, 8, 32);
@@ -80,8 +79,7 @@ TEST_CASE("A tile is stored only where its type and direction fit") {
 }
 
 TEST_CASE("A variable keeps its type, functions take floats, dot takes tiles") {
-    CHECK(only(variable_changes_type).message ==
-          "a tile variable of f32[8 x 16] is assigned f16[8 x 16]; a variable keeps its type and extents");
+    CHECK(only(variable_changes_type).message == "a tile variable of f32[8 x 16] is assigned f16[8 x 16]; a variable keeps its type and extents");
     CHECK(only(integer_function).message == "exp of i32[8 x 16]; it takes f16, bf16 or f32, so cast first");
     CHECK(only(dot_of_number).message == "dot of a number; it takes a tile");
 }
