@@ -34,7 +34,10 @@ std::string loops_text(const std::vector<std::int64_t>& loops) {
 struct Case {
     Diagnostic diagnostic;
     std::vector<Launch> seen;
-    bool dry = false;  // seen in a launch without a zero extent yet
+    // of a race: the later instruction, what it touches, and whether both are of one pipe
+    int later = -1;
+    std::string object;
+    bool same_pipe = false;
 };
 
 class Checker {
@@ -52,6 +55,7 @@ public:
         std::vector<Diagnostic> out;
         for (const auto& key : order_) {
             Case& c = cases_[key];
+            if (follows(c)) continue;
             c.diagnostic.notes.insert(c.diagnostic.notes.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(2, c.diagnostic.notes.size())), when(c));
             out.push_back(std::move(c.diagnostic));
         }
@@ -67,10 +71,23 @@ private:
         const Key key{static_cast<int>(f.fault), f.fault == Fault::race ? std::min(a, b) : a, f.fault == Fault::race ? std::max(a, b) : -1};
         auto [it, fresh] = cases_.try_emplace(key);
         if (fresh) {
-            it->second.diagnostic = describe(f);
+            Case& c = it->second;
+            c.diagnostic = describe(f);
+            if (f.fault == Fault::race) {
+                c.later = b;
+                c.object = object(f.b, *f.second);
+                c.same_pipe = pipe_of(*f.first->instr) == pipe_of(*f.second->instr);
+            }
             order_.push_back(key);
         }
         if (it->second.seen.empty() || it->second.seen.back() != l) it->second.seen.push_back(l);
+    }
+
+    // A race inside one pipe is the shadow of one with another pipe at the same place: ordering that one orders both.
+    bool follows(const Case& c) const {
+        return c.same_pipe && std::any_of(cases_.begin(), cases_.end(), [&](const auto& kv) {
+                   return kv.second.later == c.later && !kv.second.same_pipe && kv.second.object == c.object;
+               });
     }
 
     std::string line(const Item& i) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ladder that fits flags to the event ids of the chip: merge flags, let fewer iterations run ahead, and at last a barrier. Each step is noted.
+// The ladder that fits flags to the event ids of the chip: merge flags, let flags use the same ids in turn, let fewer iterations run ahead, and at last a barrier. Each step is noted.
 #include <algorithm>
 #include <tuple>
 
@@ -92,14 +92,55 @@ bool Solver::merge(PipePair pair) {
     return true;
 }
 
-// Fewer iterations may be outstanding: the flag, or the flags that lead back, get a distance one smaller.
+// Flags inside one iteration that no order separates: flags the other way let every half of them finish before the ids come round again.
+bool Solver::share(PipePair pair) {
+    if (std::find(shared_.begin(), shared_.end(), pair) != shared_.end()) return false;
+    shared_.push_back(pair);
+    std::map<int, std::vector<int>> by_block;
+    for (int i : of_pair(pair)) {
+        const Flag& f = s_.flags[static_cast<std::size_t>(i)];
+        if (f.distance == 0 && f.guards.empty()) by_block[f.block].push_back(i);
+    }
+    bool any = false;
+    for (auto& [block, list] : by_block) {
+        std::sort(list.begin(), list.end(), [&](int a, int b) { return s_.flags[static_cast<std::size_t>(a)].set_at < s_.flags[static_cast<std::size_t>(b)].set_at; });
+        const int ids = std::max(1, s_.flags[static_cast<std::size_t>(list.front())].ids), lanes = limit(pair) / ids, half = std::max(1, lanes / 2);
+        if (lanes < 1) continue;
+        for (int first = 0; first + lanes < static_cast<int>(list.size()); first += half) {
+            const Flag past = s_.flags[static_cast<std::size_t>(list[static_cast<std::size_t>(first + half - 1)])];
+            const Flag next = s_.flags[static_cast<std::size_t>(list[static_cast<std::size_t>(first + lanes)])];
+            const int set_at = m_.stmt(past.before).end, wait_at = m_.stmt(next.after).begin;
+            if (set_at > wait_at) continue;
+            Flag back = past;
+            std::swap(back.src, back.dst);
+            back.after = past.before;
+            back.before = next.after;
+            back.set_at = set_at;
+            back.wait_at = wait_at;
+            back.bounds = true;
+            s_.flags.push_back(back);
+            any = true;
+        }
+    }
+    if (any)
+        s_.notes.push_back("flags " + pair_text(pair.first, pair.second) + " use the same ids in turn, kept apart by flags " +
+                           pair_text(pair.second, pair.first) + ": the pair has " + count_text(limit(pair), "event id"));
+    return any;
+}
+
+// Fewer iterations may be outstanding: the flag, or one on the way back from its wait to its next set, gets a distance one smaller.
 bool Solver::tighten(PipePair pair) {
     int best = -1;
-    for (const PipePair& p : {pair, PipePair{pair.second, pair.first}})
-        for (int i : of_pair(p)) {
-            const Flag& f = s_.flags[static_cast<std::size_t>(i)];
-            if (f.distance > 1 && (best < 0 || f.distance > s_.flags[static_cast<std::size_t>(best)].distance)) best = i;
-        }
+    const auto consider = [&](int i) {
+        const Flag& f = s_.flags[static_cast<std::size_t>(i)];
+        if (f.distance > 1 && (best < 0 || f.distance > s_.flags[static_cast<std::size_t>(best)].distance)) best = i;
+    };
+    for (int i : of_pair(pair)) {
+        consider(i);
+        std::vector<int> way_back;
+        if (ids_needed(s_.flags[static_cast<std::size_t>(i)], &way_back) > 1)
+            for (int f : way_back) consider(f);
+    }
     if (best < 0) return false;
     Flag& f = s_.flags[static_cast<std::size_t>(best)];
     --f.distance;
@@ -153,7 +194,7 @@ void Solver::fit_ids() {
     while (const int over = excess(pair)) {
         bool merged = false;
         for (int i = 0; i < std::max(1, over / 4) && merge(pair); ++i) merged = true;
-        if (!merged && !tighten(pair)) to_barrier(pair);
+        if (!merged && !share(pair) && !tighten(pair)) to_barrier(pair);
         drop_redundant();
         count_ids();
         bound_unbounded();

@@ -148,7 +148,7 @@ void Solver::drop_redundant() {
 }
 
 // Sets that can be outstanding: the wait must be sure to happen before the set that uses the id again.
-int Solver::ids_needed(const Flag& f) const {
+int Solver::ids_needed(const Flag& f, std::vector<int>* way_back) const {
     if (f.barrier) return 0;
     if (f.loop < 0) return 1;
     Query q;
@@ -158,9 +158,9 @@ int Solver::ids_needed(const Flag& f) const {
     q.start = f.wait_at;
     q.goal = f.set_at;
     q.start_guards = q.goal_guards = q.common = joined(f.guards, m_.block(m_.body(f.loop)).guards);
-    for (int back = f.wait_at <= f.set_at ? 0 : 1; back <= 4 * ids_; ++back) {
+    for (int back = f.wait_at <= f.set_at ? 0 : 1; back <= std::max(8, 4 * ids_); ++back) {
         q.distance = q.guarded = back;
-        if (cover_.covered(q)) return std::max(1, f.distance + back);
+        if (cover_.covered(q, -1, way_back)) return std::max(1, f.distance + back);
     }
     return 0;
 }

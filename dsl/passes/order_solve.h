@@ -36,13 +36,14 @@ private:
     bool droppable(int flag);
     void refresh_chains();
     void rename(int from, int to);
-    int ids_needed(const Flag&) const;  ///< 0: sets may run ahead without bound
+    int ids_needed(const Flag&, std::vector<int>* way_back = nullptr) const;  ///< 0: sets may run ahead without bound
     void count_ids();
     int used(PipePair);                ///< ids the pair needs once flags that follow each other share theirs; sets their bases
     bool may_follow(const Flag& first, const Flag& then, int distance) const;
     int excess(PipePair&);
     void fit_ids();
     bool merge(PipePair);
+    bool share(PipePair);
     bool tighten(PipePair);
     void to_barrier(PipePair);
     void bound_unbounded();
@@ -56,6 +57,7 @@ private:
     std::map<PipePair, int> taken_;
     Solution s_;
     Cover cover_;
+    std::vector<PipePair> shared_;  ///< pairs whose flags were made to follow each other already
 };
 
 }  // namespace sfumato::dsl::order

@@ -78,12 +78,12 @@ public:
     }
 
     std::vector<Finding> run() {
-        for (bool progress = true; progress;) {
+        for (bool progress = true; progress && !broken_;) {
             progress = meet();
             for (std::size_t p = 0; p < queues_.size(); ++p)
-                while (!queues_[p].empty() && execute(static_cast<Pipe>(p))) progress = true;
+                while (!broken_ && !queues_[p].empty() && execute(static_cast<Pipe>(p))) progress = true;
         }
-        finish();
+        if (!broken_) finish();
         return std::move(found_);
     }
 
@@ -153,7 +153,10 @@ private:
         FlagState& f = flags_[key];
         --sets_left_[key];
         const bool wait_is_past = !f.waited || known_[at(p)][at(i.dst)] >= f.wait_number;
-        if (f.set || !wait_is_past) found_.push_back({Fault::set_twice, &i, f.set ? f.set : f.waited, {}, {}});
+        if (f.set || !wait_is_past) {
+            found_.push_back({Fault::set_twice, &i, f.set ? f.set : f.waited, {}, {}});
+            broken_ = true;  // what the hardware does from here on is undefined
+        }
         f.set = &i;
         f.clock = known_[at(p)];
         f.clock[at(p)] = count_[at(p)];
@@ -175,7 +178,8 @@ private:
             if (x.pipe == p && !same_pipe_needs_barrier(rules_.chip, p, a.space)) continue;
             if (a.space == Space::l0c && x.pipe != p && unit_flag(*x.item) && unit_flag(item)) continue;
             if (!overlaps(x.access, a)) continue;
-            found_.push_back({Fault::race, x.item, &item, x.access, a});
+            if (x.item < &item) found_.push_back({Fault::race, x.item, &item, x.access, a});  // as the text has them
+            else found_.push_back({Fault::race, &item, x.item, a, x.access});
         }
         std::erase_if(list, [&](const Live& x) {
             for (std::size_t q = 0; q < known_.size(); ++q) {
@@ -189,34 +193,41 @@ private:
     }
 
     void finish() {
-        bool stuck = false;
-        for (const auto& q : queues_) stuck = stuck || !q.empty();
-        if (stuck && !cut_) {
-            bool explained = false;
-            for (const auto& q : queues_) {
-                if (q.empty() || q.front().item->instr->op != Op::wait_flag) continue;
-                const Item& i = *q.front().item;
-                const FlagKey key{i.src, i.dst, i.id};
-                const bool later = sets_left_[key] > 0;
-                const bool before = last_set_.contains(key);
-                found_.push_back({later ? (before ? Fault::stuck : Fault::unprimed) : Fault::never_set, &i, before ? last_set_[key] : set_of_id(q.front().order, i, later), {}, {}});
-                explained = true;
-            }
-            if (!explained)
-                for (const auto& q : queues_)
-                    if (!q.empty()) found_.push_back({Fault::stuck, q.front().item, nullptr, {}, {}});
-        } else if (!cut_) {
+        if (cut_) return;
+        if (std::all_of(queues_.begin(), queues_.end(), [](const auto& q) { return q.empty(); })) {
             for (const auto& [key, f] : flags_)
                 if (f.set) found_.push_back({Fault::left_set, f.set, nullptr, {}, {}});
+            return;
+        }
+        // the waits at fault are those whose set is missing or stands behind them in the text; the others only follow
+        const std::size_t before = found_.size();
+        for (const auto& q : queues_)
+            if (!q.empty() && q.front().item->instr->op == Op::wait_flag) blocked(q.front());
+        if (found_.size() > before) return;
+        for (const auto& q : queues_)
+            if (!q.empty()) found_.push_back({Fault::stuck, q.front().item, nullptr, {}, {}});
+    }
+    void blocked(const Queued& wait) {
+        const Item& i = *wait.item;
+        const FlagKey key{i.src, i.dst, i.id};
+        if (sets_left_[key] == 0) {
+            const auto last = last_set_.find(key);
+            found_.push_back({Fault::never_set, &i, last != last_set_.end() ? last->second : set_of_id(i.id), {}, {}});
+            return;
+        }
+        for (const Queued& x : queues_[at(i.src)]) {
+            if (x.item->instr->op != Op::set_flag || x.item->src != i.src || x.item->dst != i.dst || x.item->id != i.id) continue;
+            if (x.order > wait.order) found_.push_back({last_set_.contains(key) ? Fault::stuck : Fault::unprimed, &i, x.item, {}, {}});
+            return;
         }
     }
-    // For a wait nothing answers: a set of the same pair still queued, or one of the same id on another pair.
-    const Item* set_of_id(int, const Item& wait, bool same_pair) const {
+    // A set of this id on some other pair, for a wait that names the wrong one.
+    const Item* set_of_id(std::int64_t id) const {
         for (const auto& q : queues_)
             for (const Queued& x : q)
-                if (x.item->instr->op == Op::set_flag && x.item->id == wait.id && (!same_pair || (x.item->src == wait.src && x.item->dst == wait.dst))) return x.item;
+                if (x.item->instr->op == Op::set_flag && x.item->id == id) return x.item;
         for (const auto& [key, item] : last_set_)
-            if (std::get<2>(key) == wait.id) return item;
+            if (std::get<2>(key) == id) return item;
         return nullptr;
     }
 
@@ -232,6 +243,7 @@ private:
     std::map<std::pair<Space, std::int32_t>, std::vector<Live>> live_;
     std::vector<Finding> found_;
     int next_ = 0, order_of_barrier_ = 0;
+    bool broken_ = false;
 };
 
 }  // namespace

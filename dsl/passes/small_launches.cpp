@@ -46,8 +46,13 @@ std::vector<std::int64_t> values_of(const Program& p, SymbolId symbol, int slots
             divisors(p.exprs, e, symbol, steps);
         });
     if (!used) return {16};
+    bool extent = false;  // a tensor's extent is at least 1, any other length may be 0
+    for (const Tensor& t : p.tensors)
+        for (const Expr d : t.dims) extent = extent || p.exprs.uses(d, symbol);
     if (steps.empty()) steps.insert(1);
-    std::set<std::int64_t> out{0, 1};
+    std::set<std::int64_t> out{1};
+    if (!extent) out.insert(0);
+    for (const std::int64_t c : steps) out.insert(c + 1);  // a second step of one element
     for (const std::int64_t c : steps)
         for (const std::int64_t k : {std::int64_t{1}, std::int64_t{2}, static_cast<std::int64_t>(slots), static_cast<std::int64_t>(slots) + 1}) out.insert(k * c);
     return {out.begin(), out.end()};

@@ -96,12 +96,13 @@ int SyncReport::barriers() const {
     return static_cast<int>(std::count_if(flags.begin(), flags.end(), [](const FlagInfo& f) { return f.barrier; }));
 }
 int SyncReport::ids(Pipe src, Pipe dst) const {
-    std::map<int, int> by_section;
+    std::map<int, std::set<int>> by_section;  // flags that follow each other may use the same ids
     for (const FlagInfo& f : flags)
-        if (!f.barrier && f.src == src && f.dst == dst) by_section[f.section] += f.ids;
-    int most = 0;
-    for (const auto& [section, n] : by_section) most = std::max(most, n);
-    return most;
+        if (!f.barrier && f.src == src && f.dst == dst)
+            for (int i = 0; i < f.ids; ++i) by_section[f.section].insert(f.base + i);
+    std::size_t most = 0;
+    for (const auto& [section, used] : by_section) most = std::max(most, used.size());
+    return static_cast<int>(most);
 }
 
 SyncReport insert_sync(Program& p, const Chip& chip, const SyncOptions& options) {

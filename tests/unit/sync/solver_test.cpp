@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <catch2/catch.hpp>
-#include <chrono>
+#include <ctime>
 #include <random>
 
 #include "dsl/passes/check.h"
@@ -240,8 +240,7 @@ TEST_CASE("B14: two thousand operations are ordered in under a second") {
         });
     });
     Program p = b.build();
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();  // processor time: the machine may be busy with other tests
     dsl::insert_sync(p, b2());
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    CHECK(seconds < 1.0);
+    CHECK(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC < 1.0);
 }

@@ -79,6 +79,7 @@ inline isa::Program nested_matmul(Order order) {
     ExprPool& e = b.p.exprs;
     const int ga = b.tensor("A", DType::f16, {1 << 20}), gb = b.tensor("B", DType::f16, {1 << 20}), gr = b.tensor("bias", DType::f32, {16}),
               gc = b.tensor("C", DType::f16, {1 << 20}, Role::out);
+    b.p.tensors[0].dims = {b.param("M"), b.param("K")};
     const int a1 = b.buffer("a1", Space::l1, 1024, 2), b1 = b.buffer("b1", Space::l1, 1024, 2), r1 = b.buffer("r1", Space::l1, 64, 2),
               a0 = b.buffer("a0", Space::l0a, 512, 2), b0 = b.buffer("b0", Space::l0b, 512, 2), c0 = b.buffer("c0", Space::l0c, 1024),
               bt = b.buffer("bt", Space::bt, 64);
