@@ -16,7 +16,7 @@ namespace sfumato::dsl {
 struct CheckOptions {
     /// Launches to try; empty: derived from the constants and slots of the program.
     std::vector<std::map<std::string, std::int64_t>> launches;
-    int max_launches = 200;
+    int max_launches = 100;
     int max_instances = 20000;  ///< instruction instances of one launch; what lies beyond is not looked at
     bool hints = false;  ///< also report flags without which no race appears
 };

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "isa/diagnostic.h"
-#include "sync_programs.h"
+#include "tests/support/sync_programs.h"
 
 using namespace sfumato;
 using namespace sfumato::isa;

@@ -5,7 +5,7 @@
 #include "dsl/passes/check.h"
 #include "dsl/passes/plan.h"
 #include "isa/diagnostic.h"
-#include "sync_programs.h"
+#include "tests/support/sync_programs.h"
 #include "tests/support/race_oracle.h"
 
 using namespace sfumato;

@@ -30,6 +30,15 @@ inline isa::Program vector_add(int slots) {
     return b.build();
 }
 
+/// Gives every vadds the scalar 1.
+inline isa::Program add_one(isa::Program p) {
+    for (isa::Section& s : p.sections)
+        isa::for_each_instr(s.body, [](isa::Instr& i) {
+            if (i.op == isa::Op::vadds) std::get<isa::Vector>(i.operands).scalar = 1;
+        });
+    return p;
+}
+
 /// Case B09: y = (x + z) + 1 in place, three rotating slots.
 inline isa::Program in_place_add(int slots = 3) {
     using namespace isa;
@@ -46,7 +55,7 @@ inline isa::Program in_place_add(int slots = 3) {
             b.copy(Op::mov_ub_gm, b.gm(gy, at), b.at(x, {}, s), 1, 1024, DType::f32);
         });
     });
-    return b.build();
+    return add_one(b.build());
 }
 
 /// The K loop of a matmul: two loads, two L1 -> L0 moves, one mmad.
