@@ -48,10 +48,11 @@ public:
 
     std::vector<Diagnostic> run() {
         for (const Section& s : program_.sections)
-            for (const Launch& l : launches_) {
-                const replay::Trace t = replay::walk(program_, s, {l, 0, 1, 0}, options_.max_instances);
-                for (const Finding& f : replay::run(t, rules_)) note(f, l);
-            }
+            for (const Launch& l : launches_)
+                for (const int half : halves()) {
+                    const replay::Trace t = replay::walk(program_, s, {l, 0, 1, half}, options_.max_instances);
+                    for (const Finding& f : replay::run(t, rules_)) note(f, l);
+                }
         std::vector<Diagnostic> out;
         for (const auto& key : order_) {
             Case& c = cases_[key];
@@ -65,6 +66,13 @@ public:
 
 private:
     using Key = std::tuple<int, int, int>;
+
+    // Vector cores of a pair, when the program tells them apart.
+    std::vector<int> halves() const {
+        for (const Symbol& s : program_.symbols)
+            if (s.kind == SymbolKind::sub_block) return {0, 1};
+        return {0};
+    }
 
     void note(const Finding& f, const Launch& l) {
         const int a = f.first->instr->id, b = f.second ? f.second->instr->id : -1;

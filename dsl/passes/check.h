@@ -21,7 +21,7 @@ struct CheckOptions {
     bool hints = false;  ///< also report flags without which no race appears
 };
 
-/// Errors first (each fault once, with the smallest launch that shows it), then hints.
+/// Buffers must be placed. Errors first (each fault once, with the smallest launch that shows it), then hints.
 std::vector<isa::Diagnostic> check_sync(const isa::Program&, const isa::Chip&, const CheckOptions& = {});
 
 /// Small launches that give every loop of the program few iterations.

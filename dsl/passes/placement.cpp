@@ -2,6 +2,7 @@
 #include "dsl/passes/placement.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace sfumato::dsl {
@@ -110,7 +111,9 @@ std::vector<std::int64_t> place(const std::vector<PlaceRequest>& requests, std::
 }
 
 CapacityReport place_buffers(const Program& p, const Chip& chip) {
-    const std::vector<LiveRange> live = live_ranges(p);
+    std::vector<LiveRange> live = live_ranges(p);
+    for (LiveRange& r : live)
+        if (r.last < r.first) r = {0, std::numeric_limits<int>::max() - 1};  // nothing is known of it: it shares with nobody
     CapacityReport report;
     for (int s = static_cast<int>(Space::l1); s < kSpaceCount; ++s) {
         SpaceUse use;

@@ -2,6 +2,7 @@
 #include "dsl/passes/plan.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "dsl/passes/placement.h"
@@ -107,7 +108,7 @@ std::string memory_map(const CapacityReport& report, const Program& p) {
         int last = 0;
         std::size_t name_width = 0;
         for (const CapacityRow& r : use.rows) {
-            last = std::max(last, r.live.last + 1);
+            if (r.live.last < std::numeric_limits<int>::max() - 1) last = std::max(last, r.live.last + 1);
             name_width = std::max(name_width, p.buffers[static_cast<std::size_t>(r.buffer)].name.size());
         }
         std::vector<CapacityRow> rows = use.rows;

@@ -91,7 +91,7 @@ std::vector<std::string> remedies(const Program& p, const Chip& chip, Space spac
     const auto by_use = [](const Remedy& a, const Remedy& b) { return a.used > b.used; };
     std::stable_sort(found.begin(), found.end(), by_use);
     std::stable_sort(extents.begin(), extents.end(), by_use);
-    if (found.size() > 2) found.resize(2);
+    if (found.size() > 3) found.resize(3);
     if (extents.size() > 2) extents.resize(2);
     found.insert(found.end(), extents.begin(), extents.end());
     std::vector<std::string> out;

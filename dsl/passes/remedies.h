@@ -5,7 +5,7 @@
 
 namespace sfumato::dsl {
 
-/// Lines such as "fits if  x slots(1)  192,000 B (97 %)", best first, at most four.
+/// Lines such as "fits if  x slots(1)  192,000 B (97 %)", best first, at most five.
 std::vector<std::string> remedies(const isa::Program&, const isa::Chip&, isa::Space);
 
 }  // namespace sfumato::dsl

@@ -117,6 +117,19 @@ TEST_CASE("A01: the report names the buffer, its line, the two slots and who ask
     CHECK_THAT(text, Catch::Contains("fits if  extent 48,000 <= 24,576 (block)  196,608 B (100 %)"));
 }
 
+TEST_CASE("H4: attention with partial depth 2 is over by 1,536 bytes, and depth 1 is offered with its bytes") {
+    Plan f;
+    f.buffer("scores", Space::ub, DType::f32, {64, 128}, 2, "depth(ahead) = 2");
+    f.buffer("weights", Space::ub, DType::f16, {64, 128}, 2, "depth(ahead) = 2");
+    f.buffer("partial", Space::ub, DType::f32, {64, 128}, 2, "depth(2)");
+    f.buffer("y", Space::ub, DType::f32, {64, 128});
+    f.buffer("columns", Space::ub, DType::f32, {64, 1}, 6, "m, l, m_new, alpha x 3");
+    const std::string text = to_text(refused(f.p, b2()));
+    CHECK_THAT(text, Catch::Contains("UB needs 198,144 B of 196,608 B, over by 1,536 B"));
+    CHECK_THAT(text, Catch::Contains("fits if  partial slots(1)  165,376 B (84 %)  kernel.cpp:12"));
+    CHECK_THAT(text, Catch::Contains("columns  f32 [64,1] x 6     1,536   kernel.cpp:14  m, l, m_new, alpha x 3"));
+}
+
 TEST_CASE("A12: one error for an explicit L0B tile that is too large, with the extent that fits") {
     Plan f;
     f.buffer("w", Space::l0b, DType::f16, {256, 256});

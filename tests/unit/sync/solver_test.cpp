@@ -224,6 +224,44 @@ TEST_CASE("random nests with guards and rotating slots are ordered for every sma
     CHECK(guarded > 0);
 }
 
+TEST_CASE("long bodies, inside and outside of loops, use their ids in turn and stay ordered") {
+    std::mt19937 random(5);
+    const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+    int in_turn = 0;
+    for (int round = 0; round < 24; ++round) {
+        ProgramBuilder b("long");
+        const int in = b.tensor("in", DType::f32, {1 << 20}), out = b.tensor("out", DType::f32, {1 << 20}, Role::out);
+        const int slots = 1 + round % 3;
+        std::vector<int> t;
+        for (int i = 0; i < 4 + pick(12); ++i) t.push_back(b.buffer("t" + std::to_string(i), Space::ub, 256, slots));
+        const auto body = [&](Expr slot) {
+            const auto any = [&] { return b.at(t[static_cast<std::size_t>(pick(static_cast<int>(t.size())))], {}, slot); };
+            for (int k = 0; k < 50; ++k) switch (pick(3)) {
+                    case 0: b.copy(Op::mov_gm_ub, any(), b.gm(in), 1, 64, DType::f32); break;
+                    case 1: b.copy(Op::mov_ub_gm, b.gm(out), any(), 1, 64, DType::f32); break;
+                    default: b.vector(Op::vadd, any(), any(), any(), 64);
+                }
+        };
+        b.section(CoreKind::aiv, [&] {
+            if (round % 2) body(b.num(0));
+            b.loop(b.param("n"), [&](Expr i) { body(b.p.exprs.mod(i, b.num(slots))); });
+        });
+        Program p = b.build();
+        const dsl::SyncReport r = dsl::insert_sync(p, b2());
+        int wanted = 0;
+        for (const auto& f : r.flags) wanted += f.src == Pipe::mte2 && f.dst == Pipe::v ? f.ids : 0;
+        in_turn += wanted > r.ids(Pipe::mte2, Pipe::v);
+        for (const std::int64_t n : {0, 1, 3}) {
+            const OracleResult o = brute_force(p, p.sections[0], b2(), {{"n", n}});
+            INFO("round " << round << "\n" << dsl::to_text(r, p));
+            REQUIRE(o.races == std::vector<std::string>{});
+            REQUIRE(o.faults == std::vector<std::string>{});
+        }
+        CHECK(dsl::check_sync(p, b2()).empty());
+    }
+    CHECK(in_turn > 5);
+}
+
 TEST_CASE("B14: two thousand operations are ordered in under a second") {
     ProgramBuilder b("long");
     const int in = b.tensor("in", DType::f32, {1 << 20}), out = b.tensor("out", DType::f32, {1 << 20}, Role::out);
