@@ -280,5 +280,10 @@ TEST_CASE("B14: two thousand operations are ordered in under a second") {
     Program p = b.build();
     const std::clock_t start = std::clock();  // processor time: the machine may be busy with other tests
     dsl::insert_sync(p, b2());
-    CHECK(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC < 1.0);
+#ifdef __SANITIZE_ADDRESS__
+    constexpr double kLimit = 8.0;
+#else
+    constexpr double kLimit = 1.0;
+#endif
+    CHECK(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC < kLimit);
 }
