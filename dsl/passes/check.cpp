@@ -57,7 +57,8 @@ public:
         for (const auto& key : order_) {
             Case& c = cases_[key];
             if (follows(c)) continue;
-            c.diagnostic.notes.insert(c.diagnostic.notes.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(2, c.diagnostic.notes.size())), when(c));
+            c.diagnostic.notes.insert(c.diagnostic.notes.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(2, c.diagnostic.notes.size())),
+                                      when(c));
             out.push_back(std::move(c.diagnostic));
         }
         if (options_.hints && out.empty()) add_hints(out);
@@ -119,17 +120,18 @@ private:
         }
         return d;
     }
-    std::string flag(const Item& i) const {
-        return std::string(name(i.src)) + " >> " + std::string(name(i.dst)) + " id " + std::to_string(i.id);
-    }
+    std::string flag(const Item& i) const { return std::string(name(i.src)) + " >> " + std::string(name(i.dst)) + " id " + std::to_string(i.id); }
 
     Diagnostic race(const Finding& f) const {
         const Item &x = *f.first, &y = *f.second;
         const std::string px(name(pipe_of(*x.instr))), py(name(pipe_of(*y.instr))), what = object(f.b, y);
         std::string message;
-        if (f.a.write && f.b.write) message = py + " may write " + what + " while " + px + " still writes it";
-        else if (f.b.write) message = py + " may overwrite " + what + " while " + px + " still reads it";
-        else message = py + " may read " + what + " before " + px + " has written it";
+        if (f.a.write && f.b.write)
+            message = py + " may write " + what + " while " + px + " still writes it";
+        else if (f.b.write)
+            message = py + " may overwrite " + what + " while " + px + " still reads it";
+        else
+            message = py + " may read " + what + " before " + px + " has written it";
         if (object(f.a, x) != what) message += " (as " + object(f.a, x) + ", which shares its bytes)";
         Diagnostic d = at(Code::race, y, message);
         const auto row = [&](const Item& i, const Access& a, const std::string& pipe) {
@@ -140,8 +142,8 @@ private:
             d.notes.push_back("fix   barrier(" + px + ") between " + where(program_, x.instr->source) + " and " + where(program_, y.instr->source));
         } else {
             const bool backwards = y.instr->id < x.instr->id;
-            d.notes.push_back("fix   an event " + px + " >> " + py + (backwards ? ", primed once" : "") + ": set after " + where(program_, x.instr->source) +
-                              ", wait before " + where(program_, y.instr->source));
+            d.notes.push_back("fix   an event " + px + " >> " + py + (backwards ? ", primed once" : "") + ": set after " +
+                              where(program_, x.instr->source) + ", wait before " + where(program_, y.instr->source));
         }
         return d;
     }
@@ -150,7 +152,8 @@ private:
         const Item& i = *f.first;
         const std::string other = f.second ? line(*f.second) : "";
         switch (f.fault) {
-            case Fault::race: return race(f);
+            case Fault::race:
+                return race(f);
             case Fault::set_twice: {
                 Diagnostic d = at(Code::event_id, i, "flag " + flag(i) + " may be set twice before a wait");
                 d.notes = {"set   " + line(i) + "  " + loops_text(i.loops),
@@ -171,7 +174,8 @@ private:
             }
             case Fault::unprimed: {
                 Diagnostic d = at(Code::deadlock, i, "nobody primes flag " + flag(i) + ": its first wait comes before its first set");
-                d.notes = {"wait  " + line(i) + "  " + loops_text(i.loops), "set   " + other, "fix   set it once before the loop (.primed()) and wait once behind it"};
+                d.notes = {"wait  " + line(i) + "  " + loops_text(i.loops), "set   " + other,
+                           "fix   set it once before the loop (.primed()) and wait once behind it"};
                 return d;
             }
             case Fault::left_set: {
@@ -180,24 +184,26 @@ private:
                 return d;
             }
             case Fault::id_range: {
-                Diagnostic d = at(Code::event_id, i, "event id " + std::to_string(i.id) + " of " + std::string(name(i.src)) + " >> " + std::string(name(i.dst)) +
-                                                         " is out of range: the chip has ids 0 to " + std::to_string(rules_.chip.flags.ids - 1));
+                Diagnostic d = at(Code::event_id, i,
+                                  "event id " + std::to_string(i.id) + " of " + std::string(name(i.src)) + " >> " + std::string(name(i.dst)) +
+                                      " is out of range: the chip has ids 0 to " + std::to_string(rules_.chip.flags.ids - 1));
                 d.notes = {line(i) + "  " + loops_text(i.loops)};
                 return d;
             }
-            case Fault::stuck: break;
+            case Fault::stuck:
+                break;
         }
-        Diagnostic d = at(Code::deadlock, i, std::string(name(pipe_of(*i.instr))) + " waits for ever" +
-                                                 (i.instr->op == Op::wait_flag ? " for flag " + flag(i) : " at a barrier"));
+        Diagnostic d =
+            at(Code::deadlock, i,
+               std::string(name(pipe_of(*i.instr))) + " waits for ever" + (i.instr->op == Op::wait_flag ? " for flag " + flag(i) : " at a barrier"));
         d.notes = {line(i) + "  " + loops_text(i.loops)};
         return d;
     }
 
     // The shapes that show a fault: the smallest one without an empty extent, and a bound when one parameter separates good from bad.
     std::string when(const Case& c) const {
-        const auto full = std::find_if(c.seen.begin(), c.seen.end(), [](const Launch& l) {
-            return std::all_of(l.begin(), l.end(), [](const auto& kv) { return kv.second > 0; });
-        });
+        const auto full = std::find_if(c.seen.begin(), c.seen.end(),
+                                       [](const Launch& l) { return std::all_of(l.begin(), l.end(), [](const auto& kv) { return kv.second > 0; }); });
         std::string bound;
         if (c.seen.size() < launches_.size())
             for (const auto& [param, value] : c.seen.front()) {
@@ -217,10 +223,13 @@ private:
                     good_low = std::min(good_low, l.at(param));
                     good_high = std::max(good_high, l.at(param));
                 }
-                if (good_low != INT64_MAX && good_low > bad_high) bound += (bound.empty() ? "" : ", ") + param + " <= " + std::to_string(bad_high);
-                else if (good_high >= 0 && good_high < bad_low) bound += (bound.empty() ? "" : ", ") + param + " >= " + std::to_string(bad_low);
+                if (good_low != INT64_MAX && good_low > bad_high)
+                    bound += (bound.empty() ? "" : ", ") + param + " <= " + std::to_string(bad_high);
+                else if (good_high >= 0 && good_high < bad_low)
+                    bound += (bound.empty() ? "" : ", ") + param + " >= " + std::to_string(bad_low);
             }
-        return "when  " + (bound.empty() ? std::string() : bound + ", ") + "for example " + launch_text(full != c.seen.end() ? *full : c.seen.front());
+        return "when  " + (bound.empty() ? std::string() : bound + ", ") + "for example " +
+               launch_text(full != c.seen.end() ? *full : c.seen.front());
     }
 
     // Flags whose removal leaves no race: sets and waits that share ids are one group.
@@ -259,8 +268,9 @@ private:
         });
         Item item;
         item.instr = first;
-        Diagnostic d = at(Code::hint, item, "the flag " + std::string(name(pair.first)) + " >> " + std::string(name(pair.second)) +
-                                                " can be dropped: other flags give the same order");
+        Diagnostic d = at(Code::hint, item,
+                          "the flag " + std::string(name(pair.first)) + " >> " + std::string(name(pair.second)) +
+                              " can be dropped: other flags give the same order");
         out.push_back(std::move(d));
     }
 

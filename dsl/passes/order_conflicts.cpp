@@ -45,7 +45,8 @@ private:
         };
         for (std::size_t i = 0; i < buffers.size(); ++i)
             for (std::size_t j = 0; j < i; ++j)
-                if (shares(static_cast<int>(i), static_cast<int>(j))) root[static_cast<std::size_t>(find(static_cast<int>(i)))] = find(static_cast<int>(j));
+                if (shares(static_cast<int>(i), static_cast<int>(j)))
+                    root[static_cast<std::size_t>(find(static_cast<int>(i)))] = find(static_cast<int>(j));
         std::vector<std::vector<int>> out(buffers.size());
         for (std::size_t a = 0; a < m_.accesses.size(); ++a)
             if (m_.accesses[a].buffer >= 0) out[static_cast<std::size_t>(find(m_.accesses[a].buffer))].push_back(static_cast<int>(a));

@@ -80,7 +80,8 @@ bool Cover::covered(const Query& q, int without, std::vector<int>* chain) const 
         int next = -1;
         for (std::size_t p = 0; p < kPipeCount; ++p)
             if (best[p] >= 0 && !done[p] &&
-                (next < 0 || point(steps[static_cast<std::size_t>(best[p])]) < point(steps[static_cast<std::size_t>(best[static_cast<std::size_t>(next)])])))
+                (next < 0 ||
+                 point(steps[static_cast<std::size_t>(best[p])]) < point(steps[static_cast<std::size_t>(best[static_cast<std::size_t>(next)])])))
                 next = static_cast<int>(p);
         if (next < 0 || next == static_cast<int>(q.to)) break;
         done[static_cast<std::size_t>(next)] = true;

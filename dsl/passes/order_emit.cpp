@@ -14,9 +14,9 @@ namespace {
 
 // Statements to add around one statement, in the order they stand in the text.
 struct Around {
-    Block sets, drains;            // behind it
-    Block waits, barriers, primes; // in front of it
-    Block bumps;                   // behind everything else (last statement of a loop body)
+    Block sets, drains;             // behind it
+    Block waits, barriers, primes;  // in front of it
+    Block bumps;                    // behind everything else (last statement of a loop body)
 };
 
 class Emitter {
@@ -64,7 +64,8 @@ private:
     Expr id(const Flag& f, const Index& index, int shift, int position) {
         ExprPool& e = m_.program.exprs;
         if (index.bump_at >= 0 && position > index.bump_at) --shift;
-        return e.add(e.mod(e.add(m_.program.symbol(index.symbol), m_.program.constant(shift)), m_.program.constant(f.ids)), m_.program.constant(f.base));
+        return e.add(e.mod(e.add(m_.program.symbol(index.symbol), m_.program.constant(shift)), m_.program.constant(f.ids)),
+                     m_.program.constant(f.base));
     }
 
     // Primes before the outermost loop, drains behind it.
@@ -103,7 +104,9 @@ private:
         return index;
     }
 
-    void add_set(const Flag& f, Expr id) { around_[f.after].sets.push_back(wrapped(sync(Op::set_flag, f.src, f.dst, id, source(f.after)), f.wrap, source(f.after))); }
+    void add_set(const Flag& f, Expr id) {
+        around_[f.after].sets.push_back(wrapped(sync(Op::set_flag, f.src, f.dst, id, source(f.after)), f.wrap, source(f.after)));
+    }
     void add_wait(const Flag& f, Expr id) {
         around_[f.before].waits.push_back(wrapped(sync(Op::wait_flag, f.src, f.dst, id, source(f.before)), f.wrap, source(f.before)));
     }
@@ -152,8 +155,10 @@ private:
                 append(a->barriers);
                 append(a->primes);
             }
-            if (Loop* l = std::get_if<Loop>(&b[i].node)) rewrite(l->body, block_of(me, next_block));
-            else if (When* w = std::get_if<When>(&b[i].node)) rewrite(w->body, block_of(me, next_block));
+            if (Loop* l = std::get_if<Loop>(&b[i].node))
+                rewrite(l->body, block_of(me, next_block));
+            else if (When* w = std::get_if<When>(&b[i].node))
+                rewrite(w->body, block_of(me, next_block));
             out.push_back(std::move(b[i]));
             if (a) {
                 append(a->sets);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ladder that fits flags to the event ids of the chip: merge flags, let flags use the same ids in turn, let fewer iterations run ahead, and at last a barrier. Each step is noted.
+// The ladder that fits flags to the event ids of the chip: merge flags, let flags use the same ids in turn, let fewer iterations run ahead, and at
+// last a barrier. Each step is noted.
 #include <algorithm>
 #include <tuple>
 
@@ -35,9 +36,8 @@ int Solver::used(PipePair pair) {
     int next = start;
     std::vector<std::pair<int, int>> lanes;  // first and last flag that use the same ids
     std::vector<int> order = of_pair(pair);
-    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-        return s_.flags[static_cast<std::size_t>(a)].set_at < s_.flags[static_cast<std::size_t>(b)].set_at;
-    });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int a, int b) { return s_.flags[static_cast<std::size_t>(a)].set_at < s_.flags[static_cast<std::size_t>(b)].set_at; });
     for (int i : order) {
         Flag& f = s_.flags[static_cast<std::size_t>(i)];
         const bool shareable = f.distance == 0 && f.guards.empty();
@@ -103,7 +103,8 @@ bool Solver::share(PipePair pair) {
     }
     bool any = false;
     for (auto& [block, list] : by_block) {
-        std::sort(list.begin(), list.end(), [&](int a, int b) { return s_.flags[static_cast<std::size_t>(a)].set_at < s_.flags[static_cast<std::size_t>(b)].set_at; });
+        std::sort(list.begin(), list.end(),
+                  [&](int a, int b) { return s_.flags[static_cast<std::size_t>(a)].set_at < s_.flags[static_cast<std::size_t>(b)].set_at; });
         const int ids = std::max(1, s_.flags[static_cast<std::size_t>(list.front())].ids), lanes = limit(pair) / ids, half = std::max(1, lanes / 2);
         if (lanes < 1) continue;
         for (int first = 0; first + lanes < static_cast<int>(list.size()); first += half) {
@@ -144,8 +145,9 @@ bool Solver::tighten(PipePair pair) {
     if (best < 0) return false;
     Flag& f = s_.flags[static_cast<std::size_t>(best)];
     --f.distance;
-    s_.notes.push_back("flag " + pair_text(f.src, f.dst) + " (" + describe(f) + ") lets " + count_text(f.distance, "iteration") + " run ahead instead of " +
-                       std::to_string(f.distance + 1) + ": " + pair_text(pair.first, pair.second) + " has " + count_text(limit(pair), "event id"));
+    s_.notes.push_back("flag " + pair_text(f.src, f.dst) + " (" + describe(f) + ") lets " + count_text(f.distance, "iteration") +
+                       " run ahead instead of " + std::to_string(f.distance + 1) + ": " + pair_text(pair.first, pair.second) + " has " +
+                       count_text(limit(pair), "event id"));
     return true;
 }
 
@@ -184,7 +186,8 @@ void Solver::bound_unbounded() {
         s_.flags.push_back(back);
         s_.flags[i].ids = ids_needed(s_.flags[i]);
         s_.flags.back().ids = ids_needed(s_.flags.back());
-        s_.notes.push_back("flag " + pair_text(back.src, back.dst) + " bounds how far " + std::string(name(f.src)) + " runs ahead (" + describe(f) + ")");
+        s_.notes.push_back("flag " + pair_text(back.src, back.dst) + " bounds how far " + std::string(name(f.src)) + " runs ahead (" + describe(f) +
+                           ")");
         check(s_.flags[i].ids > 0 && s_.flags.back().ids > 0, "a flag stays unbounded");
     }
 }

@@ -198,10 +198,13 @@ void Model::scan_instr(const Instr& in, int me) {
         }
         for (std::size_t i = first; i < accesses.size(); ++i) {
             Access& seen = accesses[i];
-            if (seen.buffer != a.buffer || seen.tensor != a.tensor || seen.slot != a.slot || seen.guards != a.guards || seen.offset != a.offset) continue;
+            if (seen.buffer != a.buffer || seen.tensor != a.tensor || seen.slot != a.slot || seen.guards != a.guards || seen.offset != a.offset)
+                continue;
             (write ? seen.writes : seen.reads) = true;
-            if (seen.bytes && a.bytes) seen.bytes = std::pair{std::min(seen.bytes->first, a.bytes->first), std::max(seen.bytes->second, a.bytes->second)};
-            else seen.bytes.reset();
+            if (seen.bytes && a.bytes)
+                seen.bytes = std::pair{std::min(seen.bytes->first, a.bytes->first), std::max(seen.bytes->second, a.bytes->second)};
+            else
+                seen.bytes.reset();
             return;
         }
         (write ? a.writes : a.reads) = true;
@@ -246,7 +249,8 @@ void Model::finish_rotations() {
         if (a.buffer < 0) continue;
         a.rotation = rotation_of(a.slot, program.buffers[static_cast<std::size_t>(a.buffer)].slots);
         // behind the Bump the counter is already one further
-        if (a.rotation.loop >= 0 && a.rotation.symbol >= 0 && program.symbols[static_cast<std::size_t>(a.rotation.symbol)].kind == SymbolKind::counter)
+        if (a.rotation.loop >= 0 && a.rotation.symbol >= 0 &&
+            program.symbols[static_cast<std::size_t>(a.rotation.symbol)].kind == SymbolKind::counter)
             if (stmt(counter(a.rotation.symbol)->stmt).begin < stmt(a.stmt).begin) ++a.rotation.add;
     }
 }

@@ -28,17 +28,17 @@ struct CapacityRow {
 };
 struct SpaceUse {
     isa::Space space = isa::Space::none;
-    std::int64_t used = 0;      ///< highest end address
+    std::int64_t used = 0;  ///< highest end address
     std::int64_t capacity = 0;
-    std::int64_t sum = 0;       ///< of all rows; larger than `used` when buffers share bytes
+    std::int64_t sum = 0;           ///< of all rows; larger than `used` when buffers share bytes
     std::vector<CapacityRow> rows;  ///< largest first
 };
 struct CapacityReport {
     std::vector<SpaceUse> spaces;  ///< in the order of isa::Space, only those with buffers
 };
 
-/// Sets `base` of every on-chip buffer (and rounds `slot_bytes` of multi-slot ones up to the alignment). Slots are never reduced. Throws Rejected with one diagnostic per
-/// overflowing space.
+/// Sets `base` of every on-chip buffer (and rounds `slot_bytes` of multi-slot ones up to the alignment). Slots are never reduced. Throws Rejected
+/// with one diagnostic per overflowing space.
 CapacityReport plan_buffers(isa::Program&, const isa::Chip&);
 
 /// The byte table: space, every buffer with type, shape x slots, bytes, source line and who asked for the slots.

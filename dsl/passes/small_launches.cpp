@@ -54,7 +54,8 @@ std::vector<std::int64_t> values_of(const Program& p, SymbolId symbol, int slots
     if (!extent) out.insert(0);
     for (const std::int64_t c : steps) out.insert(c + 1);  // a second step of one element
     for (const std::int64_t c : steps)
-        for (const std::int64_t k : {std::int64_t{1}, std::int64_t{2}, static_cast<std::int64_t>(slots), static_cast<std::int64_t>(slots) + 1}) out.insert(k * c);
+        for (const std::int64_t k : {std::int64_t{1}, std::int64_t{2}, static_cast<std::int64_t>(slots), static_cast<std::int64_t>(slots) + 1})
+            out.insert(k * c);
     return {out.begin(), out.end()};
 }
 

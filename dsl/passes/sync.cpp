@@ -81,8 +81,10 @@ std::string flag_text(const FlagInfo& f, const Program& p) {
         out = "barrier " + std::string(name(f.src)) + " before " + where(p, f.wait_before);
     } else {
         out = pair_text(f.src, f.dst) + "  id";
-        if (f.ids == 1) out += " " + std::to_string(f.base);
-        else out += "s " + std::to_string(f.base) + ".." + std::to_string(f.base + f.ids - 1);
+        if (f.ids == 1)
+            out += " " + std::to_string(f.base);
+        else
+            out += "s " + std::to_string(f.base) + ".." + std::to_string(f.base + f.ids - 1);
         out += "  set after " + where(p, f.set_after) + ", wait before " + where(p, f.wait_before);
         if (f.distance > 0) out += ", " + std::to_string(f.distance) + (f.distance == 1 ? " iteration later" : " iterations later");
         if (f.guarded) out += ", guarded";
@@ -135,10 +137,11 @@ std::string to_text(const SyncReport& r, const Program& p, bool explain) {
     if (!explain) return out;
     static constexpr const char* kKinds[] = {"RAW", "WAR", "WAW"};
     for (const Conflict& c : r.conflicts) {
-        const std::string object = c.buffer >= 0 ? p.buffers[static_cast<std::size_t>(c.buffer)].name
-                                   : c.tensor >= 0 ? p.tensors[static_cast<std::size_t>(c.tensor)].name : "";
-        out += "   " + std::string(kKinds[static_cast<int>(c.kind)]) + " " + object + "  " + std::string(name(c.a_pipe)) + " " + where(p, c.a) + " -> " +
-               std::string(name(c.b_pipe)) + " " + where(p, c.b) + "  distance " + std::to_string(c.distance) + "  by";
+        const std::string object = c.buffer >= 0   ? p.buffers[static_cast<std::size_t>(c.buffer)].name
+                                   : c.tensor >= 0 ? p.tensors[static_cast<std::size_t>(c.tensor)].name
+                                                   : "";
+        out += "   " + std::string(kKinds[static_cast<int>(c.kind)]) + " " + object + "  " + std::string(name(c.a_pipe)) + " " + where(p, c.a) +
+               " -> " + std::string(name(c.b_pipe)) + " " + where(p, c.b) + "  distance " + std::to_string(c.distance) + "  by";
         for (int f : c.chain) out += " [" + std::to_string(f) + "]";
         out += "\n";
     }

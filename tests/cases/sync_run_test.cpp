@@ -54,7 +54,8 @@ enum class Style { flags, barriers };
 // (x + z) + 1 in place with three slots as an expert writes it, or with barriers of all pipes.
 Program by_hand(Style style) {
     ProgramBuilder b("in_place_by_hand");
-    const int gx = b.tensor("x", DType::f32, {1 << 20}), gz = b.tensor("z", DType::f32, {1 << 20}), gy = b.tensor("y", DType::f32, {1 << 20}, Role::out);
+    const int gx = b.tensor("x", DType::f32, {1 << 20}), gz = b.tensor("z", DType::f32, {1 << 20}),
+              gy = b.tensor("y", DType::f32, {1 << 20}, Role::out);
     const int x = b.buffer("x", Space::ub, 4096, 3), z = b.buffer("z", Space::ub, 4096, 3);
     const bool flags = style == Style::flags;
     b.section(CoreKind::aiv, [&] {

@@ -23,7 +23,8 @@ struct OracleResult {
 };
 
 /// `skip` leaves sync instances out (a flag that is to be tried without); it sees the instruction and the id.
-inline OracleResult brute_force(const isa::Program& p, const isa::Section& section, const isa::Chip& chip, const std::map<std::string, std::int64_t>& params,
+inline OracleResult brute_force(const isa::Program& p, const isa::Section& section, const isa::Chip& chip,
+                                const std::map<std::string, std::int64_t>& params,
                                 const std::function<bool(const isa::Instr&, std::int64_t)>& skip = {}) {
     using namespace isa;
     struct Node {
@@ -72,7 +73,8 @@ inline OracleResult brute_force(const isa::Program& p, const isa::Section& secti
         if (op == Op::set_flag) {
             auto [it, fresh] = flags.try_emplace({src, dst, id}, -1, -1);
             if (it->second.first >= 0) out.faults.push_back("set twice");
-            if (it->second.second >= 0 && !nodes[n].before[static_cast<std::size_t>(it->second.second)]) out.faults.push_back("set may pass the wait");
+            if (it->second.second >= 0 && !nodes[n].before[static_cast<std::size_t>(it->second.second)])
+                out.faults.push_back("set may pass the wait");
             it->second.first = static_cast<std::ptrdiff_t>(n);
             if (id < 0 || id >= chip.flags.ids) out.faults.push_back("id " + std::to_string(id));
         }
@@ -95,7 +97,8 @@ inline OracleResult brute_force(const isa::Program& p, const isa::Section& secti
                 for (const Access& b : nodes[y].work) {
                     if (!a.write && !b.write) continue;
                     if (nodes[x].pipe == nodes[y].pipe && !same_pipe_needs_barrier(chip, nodes[x].pipe, a.space)) continue;
-                    if (overlaps(a, b)) out.races.push_back(std::string(desc(nodes[x].instr->op).name) + " / " + std::string(desc(nodes[y].instr->op).name));
+                    if (overlaps(a, b))
+                        out.races.push_back(std::string(desc(nodes[x].instr->op).name) + " / " + std::string(desc(nodes[y].instr->op).name));
                 }
         }
     return out;

@@ -16,7 +16,8 @@ inline const isa::Chip& b2() {
 inline isa::Program vector_add(int slots) {
     using namespace isa;
     ProgramBuilder b("vector_add");
-    const int gx = b.tensor("x", DType::f32, {1 << 20}), gz = b.tensor("z", DType::f32, {1 << 20}), gy = b.tensor("y", DType::f32, {1 << 20}, Role::out);
+    const int gx = b.tensor("x", DType::f32, {1 << 20}), gz = b.tensor("z", DType::f32, {1 << 20}),
+              gy = b.tensor("y", DType::f32, {1 << 20}, Role::out);
     const int x = b.buffer("x", Space::ub, 1024, slots), z = b.buffer("z", Space::ub, 1024, slots), y = b.buffer("y", Space::ub, 1024, slots);
     b.section(CoreKind::aiv, [&] {
         b.loop(b.param("n"), [&](Expr i) {
@@ -43,7 +44,8 @@ inline isa::Program add_one(isa::Program p) {
 inline isa::Program in_place_add(int slots = 3) {
     using namespace isa;
     ProgramBuilder b("in_place");
-    const int gx = b.tensor("x", DType::f32, {1 << 20}), gz = b.tensor("z", DType::f32, {1 << 20}), gy = b.tensor("y", DType::f32, {1 << 20}, Role::out);
+    const int gx = b.tensor("x", DType::f32, {1 << 20}), gz = b.tensor("z", DType::f32, {1 << 20}),
+              gy = b.tensor("y", DType::f32, {1 << 20}, Role::out);
     const int x = b.buffer("x", Space::ub, 4096, slots), z = b.buffer("z", Space::ub, 4096, slots);
     b.section(CoreKind::aiv, [&] {
         b.loop(b.param("n"), [&](Expr i) {
@@ -94,8 +96,12 @@ inline isa::Program nested_matmul(Order order) {
               bt = b.buffer("bt", Space::bt, 64);
     const Expr m = b.param("M"), k = b.param("K");
     const bool hand = order != Order::none, free_bt = order == Order::expert;
-    const auto set = [&](bool on, Pipe s, Pipe d, Expr id) { if (on) b.set(s, d, id); };
-    const auto wait = [&](bool on, Pipe s, Pipe d, Expr id) { if (on) b.wait(s, d, id); };
+    const auto set = [&](bool on, Pipe s, Pipe d, Expr id) {
+        if (on) b.set(s, d, id);
+    };
+    const auto wait = [&](bool on, Pipe s, Pipe d, Expr id) {
+        if (on) b.wait(s, d, id);
+    };
     const Expr zero = b.num(0), two = b.num(2);
     b.section(CoreKind::aic, [&] {
         const Expr s1 = e.mod(b.sym("outer", SymbolKind::counter), two), s0 = e.mod(b.sym("inner", SymbolKind::counter), two);

@@ -123,7 +123,8 @@ TEST_CASE("B20: a wait on another pair than the set names both pairs") {
 }
 
 TEST_CASE("B21: event ids come from the chip: 8 is too high on a 910B, 4 on a first-generation part") {
-    for (const auto& [chip, id, ok] : {std::tuple{"Ascend910B2", 7, true}, {"Ascend910B2", 8, false}, {"Ascend910A", 3, true}, {"Ascend910A", 4, false}}) {
+    for (const auto& [chip, id, ok] :
+         {std::tuple{"Ascend910B2", 7, true}, {"Ascend910B2", 8, false}, {"Ascend910A", 3, true}, {"Ascend910A", 4, false}}) {
         ProgramBuilder b;
         b.section(CoreKind::aiv, [&, id = id] {
             b.set(Pipe::mte2, Pipe::v, id);
@@ -171,7 +172,8 @@ TEST_CASE("B07: a loop-carried wait that nobody primes, and a flag left set at t
 
 TEST_CASE("B01: the read behind a branch is unprotected when the branch is not taken") {
     ProgramBuilder b;
-    const int a = b.buffer("a", Space::ub, 256), bb = b.buffer("b", Space::ub, 256), c = b.buffer("c", Space::ub, 256), d = b.buffer("d", Space::ub, 256);
+    const int a = b.buffer("a", Space::ub, 256), bb = b.buffer("b", Space::ub, 256), c = b.buffer("c", Space::ub, 256),
+              d = b.buffer("d", Space::ub, 256);
     b.section(CoreKind::aiv, [&] {
         b.vector(Op::vdup, b.at(a), {}, {}, 64);
         b.when(b.p.exprs.binary(ExprOp::lt, b.num(0), b.param("n")), [&] {

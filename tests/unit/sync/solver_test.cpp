@@ -116,10 +116,17 @@ TEST_CASE("random loop bodies: no race, no fault, and no flag that could be left
                 const Expr s = b.p.exprs.mod(i, b.num(slots));
                 const auto any = [&] { return b.at(t[static_cast<std::size_t>(pick(buffers))], {}, s); };
                 for (int k = 0; k < ops; ++k) switch (pick(4)) {
-                        case 0: b.copy(Op::mov_gm_ub, any(), b.gm(in, b.num(256 * k)), 1, 64, DType::f32); break;
-                        case 1: b.copy(Op::mov_ub_gm, b.gm(out, b.num(256 * k)), any(), 1, 64, DType::f32); break;
-                        case 2: b.copy(Op::mov_l1_ub, any(), b.at(l1), 1, 64, DType::f32); break;
-                        default: b.vector(Op::vadd, any(), any(), any(), 64);
+                        case 0:
+                            b.copy(Op::mov_gm_ub, any(), b.gm(in, b.num(256 * k)), 1, 64, DType::f32);
+                            break;
+                        case 1:
+                            b.copy(Op::mov_ub_gm, b.gm(out, b.num(256 * k)), any(), 1, 64, DType::f32);
+                            break;
+                        case 2:
+                            b.copy(Op::mov_l1_ub, any(), b.at(l1), 1, 64, DType::f32);
+                            break;
+                        default:
+                            b.vector(Op::vadd, any(), any(), any(), 64);
                     }
             });
         });
@@ -167,16 +174,25 @@ TEST_CASE("random nests with guards and rotating slots are ordered for every sma
         const auto any = [&] {
             const Ring& r = rings[static_cast<std::size_t>(pick(buffers))];
             Expr slot;
-            if (r.slots > 1 && pick(6) == 0 && !counters.empty()) slot = b.p.exprs.mod(counters[static_cast<std::size_t>(pick(static_cast<int>(counters.size())))], b.num(r.slots));
-            else if (r.slots > 1) slot = b.p.exprs.mod(b.p.exprs.add(b.sym("c" + std::to_string(r.level), SymbolKind::counter), b.num(pick(2))), b.num(r.slots));
+            if (r.slots > 1 && pick(6) == 0 && !counters.empty())
+                slot = b.p.exprs.mod(counters[static_cast<std::size_t>(pick(static_cast<int>(counters.size())))], b.num(r.slots));
+            else if (r.slots > 1)
+                slot = b.p.exprs.mod(b.p.exprs.add(b.sym("c" + std::to_string(r.level), SymbolKind::counter), b.num(pick(2))), b.num(r.slots));
             return b.at(r.buffer, {}, slot);
         };
         const auto op = [&] {
             switch (pick(4)) {
-                case 0: b.copy(Op::mov_gm_ub, any(), b.gm(pick(5) ? in : out, b.num(256 * pick(4))), 1, 64, DType::f32); break;
-                case 1: b.copy(Op::mov_ub_gm, b.gm(out, b.num(256 * pick(4))), any(), 1, 64, DType::f32); break;
-                case 2: b.copy(Op::mov_l1_ub, any(), b.at(l1), 1, 64, DType::f32); break;
-                default: b.vector(Op::vadd, any(), any(), any(), 64);
+                case 0:
+                    b.copy(Op::mov_gm_ub, any(), b.gm(pick(5) ? in : out, b.num(256 * pick(4))), 1, 64, DType::f32);
+                    break;
+                case 1:
+                    b.copy(Op::mov_ub_gm, b.gm(out, b.num(256 * pick(4))), any(), 1, 64, DType::f32);
+                    break;
+                case 2:
+                    b.copy(Op::mov_l1_ub, any(), b.at(l1), 1, 64, DType::f32);
+                    break;
+                default:
+                    b.vector(Op::vadd, any(), any(), any(), 64);
             }
         };
         std::function<void(int)> body = [&](int depth) {
@@ -190,7 +206,8 @@ TEST_CASE("random nests with guards and rotating slots are ordered for every sma
                         counters.pop_back();
                     });
                 } else if (kind == 1 && !counters.empty()) {
-                    const Expr first = b.p.exprs.binary(ExprOp::eq, counters[static_cast<std::size_t>(pick(static_cast<int>(counters.size())))], b.num(pick(2)));
+                    const Expr first =
+                        b.p.exprs.binary(ExprOp::eq, counters[static_cast<std::size_t>(pick(static_cast<int>(counters.size())))], b.num(pick(2)));
                     b.when(first, [&] { op(); });
                 } else {
                     op();
@@ -237,9 +254,14 @@ TEST_CASE("long bodies, inside and outside of loops, use their ids in turn and s
         const auto body = [&](Expr slot) {
             const auto any = [&] { return b.at(t[static_cast<std::size_t>(pick(static_cast<int>(t.size())))], {}, slot); };
             for (int k = 0; k < 50; ++k) switch (pick(3)) {
-                    case 0: b.copy(Op::mov_gm_ub, any(), b.gm(in), 1, 64, DType::f32); break;
-                    case 1: b.copy(Op::mov_ub_gm, b.gm(out), any(), 1, 64, DType::f32); break;
-                    default: b.vector(Op::vadd, any(), any(), any(), 64);
+                    case 0:
+                        b.copy(Op::mov_gm_ub, any(), b.gm(in), 1, 64, DType::f32);
+                        break;
+                    case 1:
+                        b.copy(Op::mov_ub_gm, b.gm(out), any(), 1, 64, DType::f32);
+                        break;
+                    default:
+                        b.vector(Op::vadd, any(), any(), any(), 64);
                 }
         };
         b.section(CoreKind::aiv, [&] {
@@ -272,9 +294,12 @@ TEST_CASE("B14: two thousand operations are ordered in under a second") {
         b.loop(b.param("n"), [&](Expr) {
             const auto any = [&] { return b.at(t[random() % 8]); };
             for (int k = 0; k < 2000; ++k)
-                if (k % 4 == 0) b.copy(Op::mov_gm_ub, any(), b.gm(in), 1, 64, DType::f32);
-                else if (k % 4 == 3) b.copy(Op::mov_ub_gm, b.gm(out), any(), 1, 64, DType::f32);
-                else b.vector(Op::vadd, any(), any(), any(), 64);
+                if (k % 4 == 0)
+                    b.copy(Op::mov_gm_ub, any(), b.gm(in), 1, 64, DType::f32);
+                else if (k % 4 == 3)
+                    b.copy(Op::mov_ub_gm, b.gm(out), any(), 1, 64, DType::f32);
+                else
+                    b.vector(Op::vadd, any(), any(), any(), 64);
         });
     });
     Program p = b.build();
