@@ -117,7 +117,7 @@ private:
 
 }  // namespace
 
-Expr run_length(Emitter& e, const UbTile& t) { return t.max_rows == 1 ? t.cols : e.exprs().mul(t.rows, t.pitch); }
+Expr run_length(Emitter& e, const UbTile& t) { return t.max_rows == 1 ? t.pitch : e.exprs().mul(t.rows, t.pitch); }
 
 void vector_unary(Emitter& e, isa::Op op, const UbTile& dst, const UbTile& a, double scalar, isa::SourceId source) {
     isa::Vector v = base(e, dst, &a, nullptr, scalar);

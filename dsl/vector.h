@@ -35,7 +35,7 @@ constexpr bool takes_scalar(isa::Op op) {
     return op == vadds || op == vmuls || op == vmaxs || op == vmins || op == vlrelu || op == vaxpy || op == vdup;
 }
 
-/// Elements of the whole run of a tile: valid columns of a single row, otherwise rows of full pitch.
+/// Elements of the whole run of a tile, tails of rows included: they are zero or computed, so that a later reader of whole blocks finds them defined.
 Expr run_length(Emitter&, const UbTile&);
 
 }  // namespace sfumato::dsl
