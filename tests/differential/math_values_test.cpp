@@ -2,91 +2,18 @@
 // Values of the maths-like level against double arithmetic written out here: broadcasts, functions, carried variables, conditions.
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <functional>
 
-#include "dsl/compile.h"
-#include "dsl/dsl.h"
-#include "tests/support/kernel_run.h"
+#include "tests/support/traced_run.h"
 
 using namespace sfumato;
 using namespace sfumato::dsl;
-using isa::DType;
+using namespace sfumato::testing;
 
 namespace {
-
-struct Array {
-    DType type;
-    std::vector<std::int64_t> dims;
-    std::vector<double> values;
-};
-Array random_array(DType t, std::vector<std::int64_t> dims, std::uint64_t seed, double low = -1, double high = 1) {
-    Array a{t, dims, {}};
-    std::int64_t n = 1;
-    for (std::int64_t d : dims) n *= d;
-    for (std::int64_t i = 0; i < n; ++i) {
-        std::byte b[4];
-        testing::encode(t, low + (high - low) * (testing::sample(seed) + 1) / 2, b);
-        a.values.push_back(testing::decode(t, b));
-    }
-    return a;
-}
-Array empty_array(DType t, std::vector<std::int64_t> dims) {
-    Array a = random_array(t, dims, 1);
-    std::fill(a.values.begin(), a.values.end(), std::nan(""));
-    return a;
-}
-
-/// Compiles and runs; arrays are updated from memory afterwards. Fails on any diagnostic.
-template <class T, class... Args>
-void run(void (*kernel)(Args...), const char* chip_name, const T& tile, std::vector<Array*> arrays, int stages = 0) {
-    const isa::Chip chip = isa::load_chip(chip_name, {}, "isa/chips");
-    CompileOptions o;
-    o.stages = stages;
-    const Compiled c = compile(kernel, chip, tile, o);
-    sim::DeviceMemory memory;
-    sim::Launch launch;
-    launch.program = &c.program;
-    for (std::size_t i = 0; i < arrays.size(); ++i) {
-        const Array& a = *arrays[i];
-        sim::DeviceTensor d;
-        d.name = c.program.tensors[i].name;
-        d.size = static_cast<std::int64_t>(a.values.size()) * isa::bytes_of(a.type);
-        d.bytes.resize(static_cast<std::size_t>(d.size));
-        for (std::size_t k = 0; k < a.values.size(); ++k)
-            testing::encode(a.type, a.values[k], &d.bytes[k * static_cast<std::size_t>(isa::bytes_of(a.type))]);
-        for (std::size_t k = 0; k < a.dims.size(); ++k) launch.params[d.name + "." + std::to_string(k)] = a.dims[k];
-        launch.tensors.push_back(static_cast<int>(i));
-        memory.tensors.push_back(std::move(d));
-    }
-    for (sim::Mode mode : {sim::Mode::values, sim::Mode::both}) {
-        sim::DeviceMemory m = memory;
-        sim::RunOptions options;
-        options.mode = mode;
-        const sim::RunResult r = sim::run(chip, std::span(&launch, 1), m, options);
-        INFO(isa::to_text(r.diagnostics));
-        REQUIRE(r.status == sim::Status::ok);
-        REQUIRE(r.diagnostics.empty());
-        for (std::size_t i = 0; i < arrays.size(); ++i)
-            for (std::size_t k = 0; k < arrays[i]->values.size(); ++k)
-                arrays[i]->values[k] =
-                    testing::decode(arrays[i]->type, &m.tensors[i].bytes[k * static_cast<std::size_t>(isa::bytes_of(arrays[i]->type))]);
-    }
-}
-
-/// Relative step of a type; computed values are allowed `steps` of it, and `absolute` near zero.
-void compare(const Array& got, const std::function<double(std::size_t)>& expected, double steps, double absolute = 1e-6) {
-    const double step = got.type == DType::f32 ? std::ldexp(1.0, -23) : got.type == DType::f16 ? std::ldexp(1.0, -10) : std::ldexp(1.0, -7);
-    for (std::size_t i = 0; i < got.values.size(); ++i) {
-        const double e = expected(i);
-        INFO("element " << i);
-        REQUIRE(std::fabs(got.values[i] - e) <= steps * step * std::fabs(e) + absolute);
-    }
-}
 
 struct Tile2 {
     Knob rows, cols, stages = 2;
 };
-const char* const kChips[] = {"Ascend910B1", "Ascend910A"};
 
 void rows_and_columns(In<f32> X, In<f32> R, In<f32> C, Out<f32> Y, Tile2 t) {
     auto x = tiles(X, t.rows, t.cols), c = tiles(C, t.rows, 1), y = tiles(Y, t.rows, t.cols);
@@ -185,12 +112,6 @@ void one_product(In<f16> A, In<f16> B, In<f32> bias, Out<f32> C, Tile3 t) {
     for (auto [m, n] : cores(c.rows(), c.cols())) c(m, n) = dot(a(m, Index(0)), b(Index(0), n)) + r(n);
 }
 
-double product(const Array& a, const Array& b, std::int64_t row, std::int64_t col) {
-    double s = 0;
-    for (std::int64_t k = 0; k < a.dims[1]; ++k)
-        s += a.values[static_cast<std::size_t>(row * a.dims[1] + k)] * b.values[static_cast<std::size_t>(k * b.dims[1] + col)];
-    return s;
-}
 double gelu_exact(double v) { return v / (1 + std::exp(-1.5957691216057308 * (v + 0.044715 * v * v * v))); }
 
 }  // namespace
