@@ -10,6 +10,8 @@ void Emitter::open_section(isa::CoreKind kind) {
     blocks_ = {&program_.sections.back().body};
 }
 
+void Emitter::append(isa::Stmt s) { block().push_back(std::move(s)); }
+
 void Emitter::instr(isa::Op op, isa::Operands operands, isa::SourceId source) {
     isa::Instr i;
     i.op = op;

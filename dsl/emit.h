@@ -19,7 +19,7 @@ public:
 
     void open_section(isa::CoreKind);
     void instr(isa::Op, isa::Operands, isa::SourceId);
-    void append(isa::Stmt s) { block().push_back(std::move(s)); }
+    void append(isa::Stmt);
     /// Opens a loop over an existing or a new counter; close() ends it.
     void open_loop(isa::SymbolId counter, Expr trips, std::int32_t stages, isa::SourceId);
     isa::SymbolId new_loop_symbol(const std::string& stem) { return program_.add_symbol(unique(stem), isa::SymbolKind::loop); }

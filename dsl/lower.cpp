@@ -53,6 +53,9 @@ private:
             cube_.lower_loop(
                 r, [&](const tile::Node& n, const Region& in) { node(n, in); }, [&] { vector_.leave(r); });
         } else {
+            if (r.kind == Region::Kind::cores && r.stages == 0)
+                context_.decide("slots of tiles that a core loads and stores once a block", std::to_string(context_.slots_of(&r)), "1",
+                                "transfers of one block overlap the work on another", r.source);
             context_.open_loop(r, r.counter, context_.rewritten(r.extent), context_.slots_of(&r));
             nodes(r);
             vector_.leave(r);
