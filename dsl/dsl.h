@@ -2,6 +2,7 @@
 #pragma once
 // The one include of a kernel author.
 #include "dsl/compile.h"
+#include "dsl/golden.h"
 #include "dsl/index.h"
 #include "dsl/loops.h"
 #include "dsl/math.h"
