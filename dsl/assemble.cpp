@@ -19,8 +19,10 @@ isa::Block block_of(tile::Region&& r) {
             const std::int32_t stages = std::max(inner->stages, 1);
             const isa::SourceId source = inner->source;
             isa::Block body = block_of(std::move(*inner));
-            if (loop) out.push_back({isa::Loop{counter, extent, std::move(body), stages, source}});
-            else out.push_back({isa::When{extent, std::move(body), source}});
+            if (loop)
+                out.push_back({isa::Loop{counter, extent, std::move(body), stages, source}});
+            else
+                out.push_back({isa::When{extent, std::move(body), source}});
         } else if (auto* i = std::get_if<isa::Instr>(&n.node)) {
             out.push_back({std::move(*i)});
         } else if (auto* b = std::get_if<isa::Bump>(&n.node)) {
@@ -48,8 +50,7 @@ bool runs_on(isa::CoreKind kind, const isa::Instr& i) {
 isa::Program assemble(tile::Kernel kernel, const isa::Chip& chip) {
     isa::Program p = std::move(kernel.frame);
     isa::Block body = block_of(std::move(kernel.body));
-    const std::vector<isa::CoreKind> kinds =
-        chip.merged() ? std::vector{isa::CoreKind::merged} : std::vector{isa::CoreKind::aiv, isa::CoreKind::aic};
+    const std::vector<isa::CoreKind> kinds = chip.merged() ? std::vector{isa::CoreKind::merged} : std::vector{isa::CoreKind::aiv, isa::CoreKind::aic};
     std::vector<isa::Diagnostic> refused;
     for (isa::CoreKind kind : kinds) {
         const isa::Instr* foreign = nullptr;

@@ -47,7 +47,7 @@ public:
 
 private:
     static Index make(isa::ExprOp, Index, Index);
-    isa::Expr expr_;           ///< absent: the constant below
+    isa::Expr expr_;  ///< absent: the constant below
     std::int64_t value_ = 0;
 };
 

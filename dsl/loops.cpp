@@ -79,7 +79,8 @@ TracedBody::~TracedBody() {
     if (std::uncaught_exceptions() > unwinding_) return;
     const isa::SourceId last = last_source(r);
     t.note(header_.source, isa::Code::trace,
-           "the loop is left by break or return" + (last >= 0 ? " after " + isa::where(t.frame(), last) : std::string(", before it records anything")) +
+           "the loop is left by break or return" +
+               (last >= 0 ? " after " + isa::where(t.frame(), last) : std::string(", before it records anything")) +
                "; the body is recorded once for all iterations, so use when(condition, f) or a shorter loop");
     t.add(tile::Node{std::move(r)});
 }

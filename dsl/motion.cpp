@@ -30,7 +30,8 @@ isa::Op path(isa::Family family, Space dst, Space src, bool matrix, const std::s
         if (d.timing == isa::TimingClass::dma_nz ? !matrix : matrix && src == Space::gm && dst == Space::l1) continue;
         if (t.chip().path(isa::path_of(d.op)).rate > 0) return d.op;
     }
-    t.fail(at, isa::Code::space, what + ": " + t.chip().name + " has no data path from " + std::string(isa::name(src)) + " to " + std::string(isa::name(dst)));
+    t.fail(at, isa::Code::space,
+           what + ": " + t.chip().name + " has no data path from " + std::string(isa::name(src)) + " to " + std::string(isa::name(dst)));
 }
 
 /// Default names say where the data came from.
@@ -99,7 +100,8 @@ void copy(const BufferRef& dst, const TileRef& src, CopyOptions o, std::source_l
 void copy(const TileRef& dst, const BufferRef& src, CopyOptions o, std::source_location at) {
     Trace& t = Trace::current(at);
     const std::string what = "copy from " + of(src) + " to " + of(dst);
-    if (src.info().space == Space::l0c) t.fail(at, isa::Code::space, what + ": an accumulator leaves L0C through fixpipe(), or to UB on merged cores");
+    if (src.info().space == Space::l0c)
+        t.fail(at, isa::Code::space, what + ": an accumulator leaves L0C through fixpipe(), or to UB on merged cores");
     const tile::View v = view_of(dst);
     if (t.frame().tensors[static_cast<std::size_t>(v.tensor)].role == isa::Role::in)
         t.fail(at, isa::Code::trace, what + ": the kernel takes " + v.name + " as In; make it Out or InOut to store to it");
@@ -122,7 +124,8 @@ void copy(const TileRef& dst, const BufferRef& src, CopyOptions o, std::source_l
 
 void copy(const TileRef& dst, const TileRef& src, CopyOptions, std::source_location at) {
     Trace::current(at).fail(at, isa::Code::space,
-                            "copy from " + of(src) + " to " + of(dst) + ": both ends are in GM, and data only moves through a core; copy to a buffer in UB and from there");
+                            "copy from " + of(src) + " to " + of(dst) +
+                                ": both ends are in GM, and data only moves through a core; copy to a buffer in UB and from there");
 }
 
 namespace {
@@ -132,7 +135,8 @@ void drain(const isa::Operand& dst, isa::DType dst_type, isa::Expr rows, isa::Ex
     const isa::DType acc = c0.info().dtype;
     if (!(isa::drain_types(acc) & isa::type_bit(dst_type)))
         t.fail(at, isa::Code::dtype,
-               what + ": an accumulator of " + std::string(isa::name(acc)) + " cannot become " + std::string(isa::name(dst_type)) + " on its way out of L0C");
+               what + ": an accumulator of " + std::string(isa::name(acc)) + " cannot become " + std::string(isa::name(dst_type)) +
+                   " on its way out of L0C");
     isa::Drain d;
     d.dst = dst;
     d.src = c0.operand();

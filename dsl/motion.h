@@ -27,7 +27,8 @@ struct MmadOptions {
     bool unit_flag = false;
 };
 /// c0 (+)= a0 * b0; the extents are those of the operands.
-void mmad(const BufferRef& c0, const BufferRef& a0, const BufferRef& b0, const MmadOptions& = {}, std::source_location = std::source_location::current());
+void mmad(const BufferRef& c0, const BufferRef& a0, const BufferRef& b0, const MmadOptions& = {},
+          std::source_location = std::source_location::current());
 
 struct FixpipeOptions {
     bool relu = false;
@@ -51,10 +52,10 @@ struct VectorSource {
 void vector_instruction(isa::Op, const BufferRef& dst, const VectorSource& a, const VectorSource& b, std::source_location);
 
 // vadd(dst, a, b), vmuls(dst, a, 2.0), vexp(dst, a), vdup(dst, 0.0), ...: one function for each row of the Vector family.
-#define SFUMATO_VECTOR_Vector(name)                                                                                                     \
-    inline void name(const BufferRef& dst, const VectorSource& a = {}, const VectorSource& b = {},                                       \
-                     std::source_location at = std::source_location::current()) {                                                       \
-        vector_instruction(isa::Op::name, dst, a, b, at);                                                                               \
+#define SFUMATO_VECTOR_Vector(name)                                                                \
+    inline void name(const BufferRef& dst, const VectorSource& a = {}, const VectorSource& b = {}, \
+                     std::source_location at = std::source_location::current()) {                  \
+        vector_instruction(isa::Op::name, dst, a, b, at);                                          \
     }
 #define SFUMATO_VECTOR_Copy(name)
 #define SFUMATO_VECTOR_Drain(name)

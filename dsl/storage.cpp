@@ -14,12 +14,18 @@ std::string lower(std::string_view s) {
 std::int64_t slot_bytes(isa::DType t, isa::Space s, Extents e, std::int64_t pitch_unit) {
     const std::int64_t size = isa::bytes_of(t), c0 = isa::fractal_cols(t), box = isa::kFractalRows;
     switch (s) {
-        case isa::Space::ub: return e.rows * isa::round_up(e.cols, std::max(pitch_unit, c0)) * size;
-        case isa::Space::l1: return (e.rows == 1 ? 1 : isa::round_up(e.rows, box)) * isa::round_up(e.cols, c0) * size;
-        case isa::Space::l0a: return isa::round_up(e.rows, box) * isa::round_up(e.cols, c0) * size;
-        case isa::Space::l0b: return isa::ceil_div(e.rows, c0) * isa::ceil_div(e.cols, box) * isa::kFractalBytes;
-        case isa::Space::l0c: return isa::round_up(e.rows, box) * isa::round_up(e.cols, box) * size;
-        default: return e.rows * e.cols * size;
+        case isa::Space::ub:
+            return e.rows * isa::round_up(e.cols, std::max(pitch_unit, c0)) * size;
+        case isa::Space::l1:
+            return (e.rows == 1 ? 1 : isa::round_up(e.rows, box)) * isa::round_up(e.cols, c0) * size;
+        case isa::Space::l0a:
+            return isa::round_up(e.rows, box) * isa::round_up(e.cols, c0) * size;
+        case isa::Space::l0b:
+            return isa::ceil_div(e.rows, c0) * isa::ceil_div(e.cols, box) * isa::kFractalBytes;
+        case isa::Space::l0c:
+            return isa::round_up(e.rows, box) * isa::round_up(e.cols, box) * size;
+        default:
+            return e.rows * e.cols * size;
     }
 }
 Index content_or(isa::Expr e, std::int64_t physical) { return e ? Index(e) : Index(physical); }
@@ -27,12 +33,8 @@ Index content_or(isa::Expr e, std::int64_t physical) { return e ? Index(e) : Ind
 
 const isa::Buffer& BufferRef::info() const { return Trace::current().frame().buffers[static_cast<std::size_t>(buffer)]; }
 
-isa::Expr BufferRef::rows() const {
-    return whole ? content_or(Trace::current().content(buffer).rows, max_rows).expr() : block_rows;
-}
-isa::Expr BufferRef::cols() const {
-    return whole ? content_or(Trace::current().content(buffer).cols, max_cols).expr() : block_cols;
-}
+isa::Expr BufferRef::rows() const { return whole ? content_or(Trace::current().content(buffer).rows, max_rows).expr() : block_rows; }
+isa::Expr BufferRef::cols() const { return whole ? content_or(Trace::current().content(buffer).cols, max_cols).expr() : block_cols; }
 isa::Expr BufferRef::pitch() const {
     if (block_pitch) return block_pitch;
     Trace& t = Trace::current();
@@ -124,8 +126,9 @@ BufferRef columns(const BufferRef& b, Index i, std::int64_t n, std::source_locat
     Trace& t = Trace::current(at);
     const isa::Buffer& info = b.info();
     if (info.space != isa::Space::l1 || info.shape[0] == 1)
-        t.fail(at, isa::Code::unsupported, "columns() of buffer " + info.name + " in " + std::string(isa::name(info.space)) +
-                                               "; only a matrix in L1 is cut into columns, load a narrower tile instead");
+        t.fail(at, isa::Code::unsupported,
+               "columns() of buffer " + info.name + " in " + std::string(isa::name(info.space)) +
+                   "; only a matrix in L1 is cut into columns, load a narrower tile instead");
     need_multiple(n, isa::fractal_cols(info.dtype), "columns", info, at);
     const Part p = part(b.cols(), i, n);
     BufferRef out = b;
@@ -145,7 +148,8 @@ BufferRef rows(const BufferRef& b, Index i, std::int64_t n, std::source_location
     const bool in_ub = info.space == isa::Space::ub;
     if (!in_ub && (info.space != isa::Space::l1 || info.shape[0] == 1))
         t.fail(at, isa::Code::unsupported,
-               "rows() of buffer " + info.name + " in " + std::string(isa::name(info.space)) + "; only tiles in UB and matrices in L1 are cut into rows");
+               "rows() of buffer " + info.name + " in " + std::string(isa::name(info.space)) +
+                   "; only tiles in UB and matrices in L1 are cut into rows");
     if (!in_ub) need_multiple(n, isa::kFractalRows, "rows", info, at);
     const Part p = part(b.rows(), i, n);
     BufferRef out = b;
@@ -178,8 +182,9 @@ void by_hand_only(const char* what, std::source_location at) {
     Trace& t = Trace::current(at);
     if (!t.hand)
         t.fail(at, isa::Code::trace,
-               std::string("event.") + what + "() outside hand_synchronised(); the compiler orders this code itself, so either drop the event or put the "
-                                              "whole region into hand_synchronised([&] { ... })");
+               std::string("event.") + what +
+                   "() outside hand_synchronised(); the compiler orders this code itself, so either drop the event or put the "
+                   "whole region into hand_synchronised([&] { ... })");
 }
 tile::Node wait_node(isa::Pipe src, isa::Pipe dst, isa::Expr id, isa::SourceId source) {
     isa::Sync s;
@@ -222,8 +227,9 @@ Event Event::primed(std::source_location at) const {
 Event event(pipe::PipePair p, std::int64_t n, std::source_location at) {
     Trace& t = Trace::current(at);
     if (p.src == p.dst || p.src == isa::Pipe::all || p.dst == isa::Pipe::all)
-        t.fail(at, isa::Code::event_id, "an event orders two different pipes, this one names " + std::string(isa::name(p.src)) + " >> " +
-                                            std::string(isa::name(p.dst)) + "; barrier(" + std::string(isa::name(p.src)) + ") orders a pipe with itself");
+        t.fail(at, isa::Code::event_id,
+               "an event orders two different pipes, this one names " + std::string(isa::name(p.src)) + " >> " + std::string(isa::name(p.dst)) +
+                   "; barrier(" + std::string(isa::name(p.src)) + ") orders a pipe with itself");
     if (n < 1) t.fail(at, isa::Code::range, "an event of " + std::to_string(n) + " flags; at least 1 is needed");
     return {p.src, p.dst, t.take_event_ids(p.src, p.dst, n, t.source(at)), n};
 }

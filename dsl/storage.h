@@ -27,8 +27,8 @@ namespace space {
 struct SpaceName {
     isa::Space space;
 };
-inline constexpr SpaceName L1{isa::Space::l1}, L0A{isa::Space::l0a}, L0B{isa::Space::l0b}, L0C{isa::Space::l0c}, UB{isa::Space::ub}, BT{isa::Space::bt},
-    FB{isa::Space::fb};
+inline constexpr SpaceName L1{isa::Space::l1}, L0A{isa::Space::l0a}, L0B{isa::Space::l0b}, L0C{isa::Space::l0c}, UB{isa::Space::ub},
+    BT{isa::Space::bt}, FB{isa::Space::fb};
 }  // namespace space
 using namespace pipe;
 using namespace space;
@@ -53,14 +53,14 @@ inline Slots slots(std::int64_t n) { return {n}; }
 /// One slot of a buffer, or a block of it.
 struct BufferRef {
     std::int32_t buffer = -1;
-    isa::Expr slot, offset;           ///< offset in bytes
+    isa::Expr slot, offset;            ///< offset in bytes
     isa::Expr block_rows, block_cols;  ///< of a part; a whole slot has the extents of what was last put there
     isa::Expr block_pitch;
     std::int64_t max_rows = 1, max_cols = 1;
     bool whole = true, transposed = false;
     std::source_location at;
 
-    isa::Expr rows() const;   ///< valid extents
+    isa::Expr rows() const;  ///< valid extents
     isa::Expr cols() const;
     isa::Expr pitch() const;  ///< UB: elements between rows; L1: physical rows of the NZ matrix
     const isa::Buffer& info() const;

@@ -72,8 +72,13 @@ std::int64_t Trace::pending_bumps(isa::SymbolId counter) const {
 }
 
 Trace::Mark Trace::mark() const {
-    return {kernel_.values.size(),        kernel_.views.size(), kernel_.cells.size(), kernel_.frame.buffers.size(),
-            kernel_.frame.symbols.size(), events_,              contents_};
+    return {kernel_.values.size(),
+            kernel_.views.size(),
+            kernel_.cells.size(),
+            kernel_.frame.buffers.size(),
+            kernel_.frame.symbols.size(),
+            events_,
+            contents_};
 }
 
 void Trace::forget(Mark m) {
@@ -91,10 +96,11 @@ std::int64_t Trace::take_event_ids(isa::Pipe src, isa::Pipe dst, std::int64_t co
     const std::int64_t first = next, have = chip_.flags.ids;
     next += count;
     if (next > have)
-        throw isa::Rejected({tile::diagnose(frame(), source, isa::Code::event_id,
-                                            "events " + std::string(isa::name(src)) + " >> " + std::string(isa::name(dst)) + " need " +
-                                                std::to_string(next) + " ids, " + chip_.name + " has " + std::to_string(have) +
-                                                " for each pair of pipes; use fewer slots or share an event between buffers that are filled together")});
+        throw isa::Rejected(
+            {tile::diagnose(frame(), source, isa::Code::event_id,
+                            "events " + std::string(isa::name(src)) + " >> " + std::string(isa::name(dst)) + " need " + std::to_string(next) +
+                                " ids, " + chip_.name + " has " + std::to_string(have) +
+                                " for each pair of pipes; use fewer slots or share an event between buffers that are filled together")});
     return first;
 }
 

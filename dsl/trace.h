@@ -17,10 +17,10 @@ namespace sfumato::dsl {
 
 /// What the tracer knows about a buffer beyond isa::Buffer: the extents of what was last put there.
 struct BufferContent {
-    isa::Expr rows, cols;   ///< absent until first filled
-    std::string root;       ///< tensor the data came from; the buffer's default name follows from it
+    isa::Expr rows, cols;  ///< absent until first filled
+    std::string root;      ///< tensor the data came from; the buffer's default name follows from it
     bool named = false;
-    bool vector = false;    ///< one row, stored plainly
+    bool vector = false;  ///< one row, stored plainly
 };
 
 class Trace {
@@ -80,8 +80,8 @@ public:
     /// Kept until the end of the trace, for faults found in destructors.
     void note(isa::SourceId, isa::Code, std::string message, std::vector<std::string> notes = {});
 
-    bool hand = false;            ///< inside hand_synchronised
-    std::int32_t stages = 0;      ///< 0: as the author says; otherwise replaces the stages of every pipelined loop
+    bool hand = false;        ///< inside hand_synchronised
+    std::int32_t stages = 0;  ///< 0: as the author says; otherwise replaces the stages of every pipelined loop
     std::int64_t blocks_seen = 0;
 
     /// Ends the recording. Throws Rejected with everything noted.

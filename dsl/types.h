@@ -23,15 +23,24 @@ template <isa::DType D>
 struct Is {
     static constexpr isa::DType value = D;
 };
-template <> struct ElementType<f16> : Is<isa::DType::f16> {};
-template <> struct ElementType<bf16> : Is<isa::DType::bf16> {};
-template <> struct ElementType<f32> : Is<isa::DType::f32> {};
-template <> struct ElementType<i8> : Is<isa::DType::i8> {};
-template <> struct ElementType<u8> : Is<isa::DType::u8> {};
-template <> struct ElementType<i16> : Is<isa::DType::i16> {};
-template <> struct ElementType<u16> : Is<isa::DType::u16> {};
-template <> struct ElementType<i32> : Is<isa::DType::i32> {};
-template <> struct ElementType<u32> : Is<isa::DType::u32> {};
+template <>
+struct ElementType<f16> : Is<isa::DType::f16> {};
+template <>
+struct ElementType<bf16> : Is<isa::DType::bf16> {};
+template <>
+struct ElementType<f32> : Is<isa::DType::f32> {};
+template <>
+struct ElementType<i8> : Is<isa::DType::i8> {};
+template <>
+struct ElementType<u8> : Is<isa::DType::u8> {};
+template <>
+struct ElementType<i16> : Is<isa::DType::i16> {};
+template <>
+struct ElementType<u16> : Is<isa::DType::u16> {};
+template <>
+struct ElementType<i32> : Is<isa::DType::i32> {};
+template <>
+struct ElementType<u32> : Is<isa::DType::u32> {};
 
 template <class T>
 inline constexpr isa::DType dtype_of = ElementType<T>::value;

@@ -36,13 +36,17 @@ void check_source(const BufferRef& dst, const BufferRef& src, isa::Op op, std::s
     Trace& t = Trace::current(at);
     const std::string who(isa::desc(op).name);
     if (src.info().space != isa::Space::ub)
-        t.fail(at, isa::Code::space, who + " of buffer " + src.info().name + " in " + std::string(isa::name(src.info().space)) + "; vector instructions work in UB");
+        t.fail(at, isa::Code::space,
+               who + " of buffer " + src.info().name + " in " + std::string(isa::name(src.info().space)) + "; vector instructions work in UB");
     if (src.info().dtype != dst.info().dtype && op != isa::Op::vconv)
-        t.fail(at, isa::Code::dtype, who + " of " + std::string(isa::name(src.info().dtype)) + " into " + std::string(isa::name(dst.info().dtype)) + "; use vconv to convert");
+        t.fail(
+            at, isa::Code::dtype,
+            who + " of " + std::string(isa::name(src.info().dtype)) + " into " + std::string(isa::name(dst.info().dtype)) + "; use vconv to convert");
     const bool rows_fit = src.max_rows == dst.max_rows || src.max_rows == 1;
     if (!rows_fit || src.max_cols != dst.max_cols)
-        t.fail(at, isa::Code::shape, who + ": a source of " + std::to_string(src.max_rows) + " x " + std::to_string(src.max_cols) + " for a destination of " +
-                                         std::to_string(dst.max_rows) + " x " + std::to_string(dst.max_cols) + "; extents are equal, or the source has one row");
+        t.fail(at, isa::Code::shape,
+               who + ": a source of " + std::to_string(src.max_rows) + " x " + std::to_string(src.max_cols) + " for a destination of " +
+                   std::to_string(dst.max_rows) + " x " + std::to_string(dst.max_cols) + "; extents are equal, or the source has one row");
 }
 
 }  // namespace
@@ -54,10 +58,12 @@ void vector_instruction(isa::Op op, const BufferRef& dst, const VectorSource& a,
     const VectorSource* sources[] = {&a, &b};
     const int tiles = (a.tile ? 1 : 0) + (b.tile ? 1 : 0), scalars = (a.scalar ? 1 : 0) + (b.scalar ? 1 : 0);
     if (tiles != tile_sources(op) || scalars != (takes_scalar(op) ? 1 : 0))
-        t.fail(at, isa::Code::trace, who + " takes " + std::to_string(tile_sources(op)) + " buffer(s) and " + (takes_scalar(op) ? "one number" : "no number") +
-                                         ", found " + std::to_string(tiles) + " and " + std::to_string(scalars));
+        t.fail(at, isa::Code::trace,
+               who + " takes " + std::to_string(tile_sources(op)) + " buffer(s) and " + (takes_scalar(op) ? "one number" : "no number") + ", found " +
+                   std::to_string(tiles) + " and " + std::to_string(scalars));
     if (dst.info().space != isa::Space::ub)
-        t.fail(at, isa::Code::space, who + " into buffer " + dst.info().name + " in " + std::string(isa::name(dst.info().space)) + "; vector instructions work in UB");
+        t.fail(at, isa::Code::space,
+               who + " into buffer " + dst.info().name + " in " + std::string(isa::name(dst.info().space)) + "; vector instructions work in UB");
     const isa::DType type = tiles ? a.tile->info().dtype : dst.info().dtype;
     if (!(d.types & isa::type_bit(type)))
         t.fail(at, isa::Code::dtype, who + " has no form for " + std::string(isa::name(type)) + "; convert with vconv to f32 first");

@@ -11,7 +11,8 @@ tile::View& view_of(std::int32_t id) { return Trace::current().kernel().views[st
 TileView add_view(const Window& w, std::int64_t rows, std::int64_t cols, std::source_location at) {
     Trace& t = Trace::current(at);
     if (rows < 1 || cols < 1)
-        t.fail(at, isa::Code::shape, "a tile of " + std::to_string(rows) + " x " + std::to_string(cols) + " elements; each extent must be at least 1");
+        t.fail(at, isa::Code::shape,
+               "a tile of " + std::to_string(rows) + " x " + std::to_string(cols) + " elements; each extent must be at least 1");
     tile::View v;
     v.tensor = w.tensor;
     v.base = w.base.expr();

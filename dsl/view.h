@@ -11,7 +11,7 @@
 
 namespace sfumato::dsl {
 
-class Tile;      // math.h
+class Tile;  // math.h
 struct Window;
 
 /// A tensor argument. Its rank is settled by its first use: tiles(T, n) makes it a vector, tiles(T, rows, cols) a matrix.

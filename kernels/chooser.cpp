@@ -56,7 +56,9 @@ std::vector<I> candidates(const Sizes& fixed, const char* knob, std::vector<I> v
     return values.empty() ? std::vector<I>{limit} : values;
 }
 
-double cores_of(const isa::Chip& chip, isa::CoreKind split) { return static_cast<double>(std::max<I>(1, chip.merged() ? chip.cores.merged : chip.count(split))); }
+double cores_of(const isa::Chip& chip, isa::CoreKind split) {
+    return static_cast<double>(std::max<I>(1, chip.merged() ? chip.cores.merged : chip.count(split)));
+}
 
 /// A block of rows in GM: `pitch` bytes from one row to the next.
 struct GmRows {
@@ -118,8 +120,8 @@ public:
         const double once = static_cast<double>((p_.m + p_.n) * p_.k), asked = tiles * static_cast<double>((rows + cols) * p_.k);
         const double missing = std::min(1.0, once / asked);
         const auto block = [&](I r, I c, I pitch) { return GmRows{r, c * size_, pitch * size_}; };
-        const double first =
-            transfer(chip_, Path::gm_l1_nz, block(rows, deep, p_.k), active, missing) + transfer(chip_, Path::gm_l1_nz, block(deep, cols, p_.n), active, missing);
+        const double first = transfer(chip_, Path::gm_l1_nz, block(rows, deep, p_.k), active, missing) +
+                             transfer(chip_, Path::gm_l1_nz, block(deep, cols, p_.n), active, missing);
         const double latency = latency_of(chip_, Path::gm_l1_nz);
         l.load = steps1 * std::max(first, (first + latency) / 2);  // two slots hide one latency
         const double fm = static_cast<double>(ceil_div(rows, isa::kFractalRows)), fn = static_cast<double>(ceil_div(cols, isa::kFractalRows));
@@ -129,7 +131,8 @@ public:
         const isa::PathTiming &a = chip_.path(Path::l1_l0a), &b = chip_.path(Path::l1_l0b);
         const double deep_k = static_cast<double>(round_up(p_.k, c0_) * size_) * isa::kFractalRows;
         l.move = fm * deep_k / a.rate + fn * deep_k / b.rate + steps0 * (a.interval + b.interval);
-        l.issue = steps0 * (2 * chip_.issue.copy + chip_.issue.cube + 4 * chip_.issue.sync + chip_.issue.loop) + steps1 * (2 * chip_.issue.copy + 4 * chip_.issue.sync);
+        l.issue = steps0 * (2 * chip_.issue.copy + chip_.issue.cube + 4 * chip_.issue.sync + chip_.issue.loop) +
+                  steps1 * (2 * chip_.issue.copy + 4 * chip_.issue.sync);
         l.drain = drain(rows, cols, active);
         const bool overlapped = 2 * m * n * 4 <= chip_.bytes(Space::l0c);
         const double exposed = overlapped ? 0 : l.drain;
@@ -197,7 +200,8 @@ Choice choose_vector(const isa::Chip& chip, const VectorProblem& p, const Sizes&
             const double fill = once + l.drain + l.compute + latency + latency_of(chip, Path::ub_gm);
             const double hbm = static_cast<double>(p.rows * p.cols * size * (p.inputs + 1)) / std::max(chip.hbm.total_rate, 1e-9);
             const double tile = l.slowest();
-            best.offer({{"rows", rows}, {"cols", cols}}, together(std::ceil(tiles / cores) * (tile + chip.flags.latency), hbm) + fill, std::string(l.bound) + "-bound");
+            best.offer({{"rows", rows}, {"cols", cols}}, together(std::ceil(tiles / cores) * (tile + chip.flags.latency), hbm) + fill,
+                       std::string(l.bound) + "-bound");
         }
     if (best.found) return best.choice;
     Choice given{fixed, 0, {}, 0, "as given: no tiling with these knobs fits UB of " + chip.name + " twice over"};
@@ -214,7 +218,8 @@ Choice choose_copy(const isa::Chip& chip, I rows, I cols, isa::DType type, Space
     c.tile["cols"] = wide;
     const I unit = space == Space::l1 ? isa::kFractalRows : 1;
     c.tile.try_emplace("rows", std::max<I>(unit, std::min<I>({round_up(rows, unit), 64, room / (round_up(wide, 32) * size) / unit * unit})));
-    for (const auto& [knob, value] : Sizes{{"slots", 2}, {"repeat", 1}, {"shared", 0}, {"stagger", 0}, {"bypass", 0}}) c.tile.try_emplace(knob, value);
+    for (const auto& [knob, value] : Sizes{{"slots", 2}, {"repeat", 1}, {"shared", 0}, {"stagger", 0}, {"bypass", 0}})
+        c.tile.try_emplace(knob, value);
     c.why = "rows of full bursts, two transfers under way";
     return c;
 }

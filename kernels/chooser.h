@@ -15,10 +15,10 @@ using Sizes = std::map<std::string, std::int64_t>;  ///< "m" -> 1000, or "k0" ->
 /// A tiling with what the analytic model says about it.
 struct Choice {
     Sizes tile;
-    double cycles = 0;       ///< predicted for the slowest core
-    Sizes runner_up;         ///< empty: nothing else was legal
+    double cycles = 0;  ///< predicted for the slowest core
+    Sizes runner_up;    ///< empty: nothing else was legal
     double runner_up_cycles = 0;
-    std::string why;         ///< "load-bound: ..."
+    std::string why;  ///< "load-bound: ..."
 };
 
 struct MatMulProblem {
@@ -31,10 +31,10 @@ Choice choose_matmul(const isa::Chip&, const MatMulProblem&, const Sizes& fixed)
 
 struct VectorProblem {
     std::int64_t rows = 1, cols = 1;
-    int inputs = 1;                   ///< tensors read, one written
+    int inputs = 1;  ///< tensors read, one written
     isa::DType dtype = isa::DType::f16;
-    int wide_tiles = 0;               ///< f32 tiles alive at once
-    int passes = 1;                   ///< vector instructions over a tile
+    int wide_tiles = 0;  ///< f32 tiles alive at once
+    int passes = 1;      ///< vector instructions over a tile
 };
 /// Knobs rows, cols.
 Choice choose_vector(const isa::Chip&, const VectorProblem&, const Sizes& fixed);

@@ -61,9 +61,9 @@ void ub_to_gm(Out<T> Y, CopyTile t) {
     sweep(y, t, [&](Index i, Index j) { copy(y(i, j), ub, cache(t)); });
 }
 
-#define SFUMATO_COPIES(T)                             \
-    template void gm_to_ub<T>(In<T>, CopyTile);       \
-    template void gm_to_l1_nz<T>(In<T>, CopyTile);    \
+#define SFUMATO_COPIES(T)                          \
+    template void gm_to_ub<T>(In<T>, CopyTile);    \
+    template void gm_to_l1_nz<T>(In<T>, CopyTile); \
     template void ub_to_gm<T>(Out<T>, CopyTile);
 SFUMATO_COPIES(f16)
 SFUMATO_COPIES(bf16)

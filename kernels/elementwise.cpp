@@ -58,12 +58,12 @@ void glu(In<T> X, Out<T> Y, VectorTile t) {
     for (auto [i, j] : cores(y.rows(), y.cols())) y(i, j) = cast<T>(cast<f32>(a(i, j)) * sigmoid(cast<f32>(b(i, j))));
 }
 
-#define SFUMATO_VECTOR_KERNELS(T)                                            \
-    template void add<T>(In<T>, In<T>, Out<T>, VectorTile);                  \
-    template void mul<T>(In<T>, In<T>, Out<T>, VectorTile);                  \
-    template void exp_kernel<T>(In<T>, Out<T>, VectorTile);                  \
-    template void mul_add_relu<T>(In<T>, In<T>, In<T>, Out<T>, VectorTile);  \
-    template void swiglu<T>(In<T>, Out<T>, VectorTile);                      \
+#define SFUMATO_VECTOR_KERNELS(T)                                           \
+    template void add<T>(In<T>, In<T>, Out<T>, VectorTile);                 \
+    template void mul<T>(In<T>, In<T>, Out<T>, VectorTile);                 \
+    template void exp_kernel<T>(In<T>, Out<T>, VectorTile);                 \
+    template void mul_add_relu<T>(In<T>, In<T>, In<T>, Out<T>, VectorTile); \
+    template void swiglu<T>(In<T>, Out<T>, VectorTile);                     \
     template void glu<T>(In<T>, Out<T>, VectorTile);
 SFUMATO_VECTOR_KERNELS(f16)
 SFUMATO_VECTOR_KERNELS(bf16)

@@ -28,10 +28,14 @@ Tile tile_struct(const std::vector<KnobSpec>& knobs, const Sizes& values) {
 template <class F>
 dsl::Compiled with_type(isa::DType t, F&& f) {
     switch (t) {
-        case isa::DType::f16: return f(dsl::f16{});
-        case isa::DType::bf16: return f(dsl::bf16{});
-        case isa::DType::f32: return f(dsl::f32{});
-        default: throw isa::InputError("kernels of the library take f16, bf16 and f32, not " + std::string(isa::name(t)));
+        case isa::DType::f16:
+            return f(dsl::f16{});
+        case isa::DType::bf16:
+            return f(dsl::bf16{});
+        case isa::DType::f32:
+            return f(dsl::f32{});
+        default:
+            throw isa::InputError("kernels of the library take f16, bf16 and f32, not " + std::string(isa::name(t)));
     }
 }
 

@@ -58,10 +58,10 @@ void matmul_bias_relu(In<T> A, In<T> B, In<f32> bias, Out<T> C, MatMulTile t) {
     }
 }
 
-#define SFUMATO_MATMULS(T)                                                         \
-    template void matmul<T>(In<T>, In<T>, Out<T>, MatMulTile);                     \
-    template void matmul_transposed_a<T>(In<T>, In<T>, Out<T>, MatMulTile);        \
-    template void matmul_transposed_b<T>(In<T>, In<T>, Out<T>, MatMulTile);        \
+#define SFUMATO_MATMULS(T)                                                  \
+    template void matmul<T>(In<T>, In<T>, Out<T>, MatMulTile);              \
+    template void matmul_transposed_a<T>(In<T>, In<T>, Out<T>, MatMulTile); \
+    template void matmul_transposed_b<T>(In<T>, In<T>, Out<T>, MatMulTile); \
     template void matmul_bias_relu<T>(In<T>, In<T>, In<f32>, Out<T>, MatMulTile);
 SFUMATO_MATMULS(f16)
 SFUMATO_MATMULS(bf16)

@@ -21,7 +21,8 @@ Kernel matmul_entry(std::string name, std::string doc, bool a_transposed, bool b
     k.tensors.push_back({"B", Role::in, b_transposed ? std::vector{n, depth} : std::vector{depth, n}});
     if (bias) k.tensors.push_back({"bias", Role::in, {n}, true});
     k.tensors.push_back({"C", Role::out, {m, n}});
-    k.knobs = {{"m", "rows of an output tile"}, {"n", "columns of an output tile"}, {"k1", "depth of a transfer to L1"}, {"k0", "depth of a load to L0"}};
+    k.knobs = {
+        {"m", "rows of an output tile"}, {"n", "columns of an output tile"}, {"k1", "depth of a transfer to L1"}, {"k0", "depth of a load to L0"}};
     k.dtypes = {DType::f16, DType::bf16, DType::f32};
     k.levels = {"maths"};
     k.matrix = true;
@@ -31,8 +32,10 @@ Kernel matmul_entry(std::string name, std::string doc, bool a_transposed, bool b
     };
     k.flops = [](const Sizes& s) { return 2.0 * static_cast<double>(s.at("m")) * static_cast<double>(s.at("n")) * static_cast<double>(s.at("k")); };
     k.reference = [=](const Sizes& s, Values& v) {
-        if (bias) reference::matmul_bias_relu(v[0], v[1], v[2], v[3], s.at("m"), s.at("n"), s.at("k"));
-        else reference::matmul(v[0], v[1], v[2], s.at("m"), s.at("n"), s.at("k"), a_transposed, b_transposed);
+        if (bias)
+            reference::matmul_bias_relu(v[0], v[1], v[2], v[3], s.at("m"), s.at("n"), s.at("k"));
+        else
+            reference::matmul(v[0], v[1], v[2], s.at("m"), s.at("n"), s.at("k"), a_transposed, b_transposed);
     };
     return k;
 }
@@ -41,8 +44,8 @@ Kernel matmul_entry(std::string name, std::string doc, bool a_transposed, bool b
 void check_depths(const std::string& kernel, const Sizes& tile) {
     const std::int64_t k1 = tile.at("k1"), k0 = tile.at("k0");
     if (k1 % k0)
-        throw isa::InputError(kernel + ": tile k1 = " + std::to_string(k1) + " is not a multiple of k0 = " + std::to_string(k0) + "; use k1 = " +
-                              std::to_string(isa::round_up(k1, k0)));
+        throw isa::InputError(kernel + ": tile k1 = " + std::to_string(k1) + " is not a multiple of k0 = " + std::to_string(k0) +
+                              "; use k1 = " + std::to_string(isa::round_up(k1, k0)));
 }
 
 template <class Pick>

@@ -29,7 +29,8 @@ const Kernel& find(std::string_view name) {
     const std::string near = isa::nearest(name, names);
     std::string list;
     for (const std::string& n : names) list += (list.empty() ? "" : ", ") + n;
-    throw isa::InputError("unknown kernel '" + std::string(name) + "'" + (near.empty() ? "" : ", did you mean '" + near + "'?") + " There are: " + list);
+    throw isa::InputError("unknown kernel '" + std::string(name) + "'" + (near.empty() ? "" : ", did you mean '" + near + "'?") +
+                          " There are: " + list);
 }
 
 std::map<std::string, std::int64_t> launch_params(const Kernel& k, const Sizes& shape) {
@@ -61,7 +62,8 @@ void check_names(const Sizes& given, const Range& known, Name&& name_of, const s
 }  // namespace
 
 void check_shape(const Kernel& k, const Sizes& shape) {
-    check_names(shape, k.sizes, [](const std::string& s) { return s; }, "the shape of " + k.name);
+    check_names(
+        shape, k.sizes, [](const std::string& s) { return s; }, "the shape of " + k.name);
     for (const std::string& s : k.sizes) {
         const auto it = shape.find(s);
         if (it == shape.end()) throw isa::InputError("the shape of " + k.name + " lacks '" + s + "'; give " + s + "=...");
@@ -82,10 +84,12 @@ void check_dtype(const Kernel& k, const isa::Chip& chip, isa::DType type) {
 }
 
 Sizes complete_tile(const Kernel& k, const isa::Chip& chip, const Sizes& shape, isa::DType type, const Sizes& given) {
-    check_names(given, k.knobs, [](const KnobSpec& s) { return s.name; }, "the tile of " + k.name);
+    check_names(
+        given, k.knobs, [](const KnobSpec& s) { return s.name; }, "the tile of " + k.name);
     for (const KnobSpec& s : k.knobs)
         if (const auto it = given.find(s.name); it != given.end() && it->second < s.least)
-            throw isa::InputError(k.name + ": tile " + s.name + " = " + std::to_string(it->second) + ", at least " + std::to_string(s.least) + " is needed");
+            throw isa::InputError(k.name + ": tile " + s.name + " = " + std::to_string(it->second) + ", at least " + std::to_string(s.least) +
+                                  " is needed");
     check_dtype(k, chip, type);
     return given.size() == k.knobs.size() ? given : k.choose(chip, shape, type, given).tile;
 }

@@ -56,8 +56,8 @@ struct Kernel {
     std::function<dsl::Compiled(const isa::Chip&, const Config&)> compile;
     std::function<void(const Sizes& shape, Values&)> reference;
     std::function<double(const Sizes& shape)> flops;
-    bool matrix = false;             ///< works on the matrix unit
-    std::string reduced_size;        ///< name of the size that is summed over, "" for element-wise kernels
+    bool matrix = false;       ///< works on the matrix unit
+    std::string reduced_size;  ///< name of the size that is summed over, "" for element-wise kernels
 };
 
 const std::vector<Kernel>& table();

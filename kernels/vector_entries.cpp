@@ -48,18 +48,24 @@ void finish(Kernel k, std::vector<Kernel>& out, std::function<void(const Sizes&,
 }  // namespace
 
 void add_vector_kernels(std::vector<Kernel>& out) {
-    finish(vector_entry("add", "Z = X + Y", {"X", "Y"}, "Z", false, {2, 1, 0, 1}), out,
-           [](const Sizes&, Values& v) { reference::add(v[0], v[1], v[2]); }, [](auto t) { return &add<decltype(t)>; });
-    finish(vector_entry("mul", "Z = X * Y", {"X", "Y"}, "Z", false, {2, 1, 0, 1}), out,
-           [](const Sizes&, Values& v) { reference::mul(v[0], v[1], v[2]); }, [](auto t) { return &mul<decltype(t)>; });
-    finish(vector_entry("exp", "Z = e ** X", {"X"}, "Z", false, {1, 3, 2, 1}), out, [](const Sizes&, Values& v) { reference::exp(v[0], v[1]); },
-           [](auto t) { return &exp_kernel<decltype(t)>; });
-    finish(vector_entry("mul_add_relu", "Z = relu(X * Y + W), fused", {"X", "Y", "W"}, "Z", false, {3, 7, 2, 3}), out,
-           [](const Sizes&, Values& v) { reference::mul_add_relu(v[0], v[1], v[2], v[3]); }, [](auto t) { return &mul_add_relu<decltype(t)>; });
-    finish(vector_entry("swiglu", "Y = silu(G) * U over X = [G | U]", {"X"}, "Y", true, {2, 8, 2, 6}), out,
-           [](const Sizes& s, Values& v) { reference::swiglu(v[0], v[1], s.at("m"), s.at("d")); }, [](auto t) { return &swiglu<decltype(t)>; });
-    finish(vector_entry("glu", "Y = A * sigmoid(B) over X = [A | B]", {"X"}, "Y", true, {2, 8, 2, 6}), out,
-           [](const Sizes& s, Values& v) { reference::glu(v[0], v[1], s.at("m"), s.at("d")); }, [](auto t) { return &glu<decltype(t)>; });
+    finish(
+        vector_entry("add", "Z = X + Y", {"X", "Y"}, "Z", false, {2, 1, 0, 1}), out,
+        [](const Sizes&, Values& v) { reference::add(v[0], v[1], v[2]); }, [](auto t) { return &add<decltype(t)>; });
+    finish(
+        vector_entry("mul", "Z = X * Y", {"X", "Y"}, "Z", false, {2, 1, 0, 1}), out,
+        [](const Sizes&, Values& v) { reference::mul(v[0], v[1], v[2]); }, [](auto t) { return &mul<decltype(t)>; });
+    finish(
+        vector_entry("exp", "Z = e ** X", {"X"}, "Z", false, {1, 3, 2, 1}), out, [](const Sizes&, Values& v) { reference::exp(v[0], v[1]); },
+        [](auto t) { return &exp_kernel<decltype(t)>; });
+    finish(
+        vector_entry("mul_add_relu", "Z = relu(X * Y + W), fused", {"X", "Y", "W"}, "Z", false, {3, 7, 2, 3}), out,
+        [](const Sizes&, Values& v) { reference::mul_add_relu(v[0], v[1], v[2], v[3]); }, [](auto t) { return &mul_add_relu<decltype(t)>; });
+    finish(
+        vector_entry("swiglu", "Y = silu(G) * U over X = [G | U]", {"X"}, "Y", true, {2, 8, 2, 6}), out,
+        [](const Sizes& s, Values& v) { reference::swiglu(v[0], v[1], s.at("m"), s.at("d")); }, [](auto t) { return &swiglu<decltype(t)>; });
+    finish(
+        vector_entry("glu", "Y = A * sigmoid(B) over X = [A | B]", {"X"}, "Y", true, {2, 8, 2, 6}), out,
+        [](const Sizes& s, Values& v) { reference::glu(v[0], v[1], s.at("m"), s.at("d")); }, [](auto t) { return &glu<decltype(t)>; });
 }
 
 }  // namespace sfumato::kernels

@@ -15,9 +15,12 @@ Eigen::Map<RowMajor> matrix(Output m, std::int64_t rows, std::int64_t cols) { re
 
 void matmul(Matrix a, Matrix b, Output c, std::int64_t m, std::int64_t n, std::int64_t k, bool a_transposed, bool b_transposed) {
     auto out = matrix(c, m, n);
-    if (a_transposed) out.noalias() = matrix(a, k, m).transpose() * matrix(b, k, n);
-    else if (b_transposed) out.noalias() = matrix(a, m, k) * matrix(b, n, k).transpose();
-    else out.noalias() = matrix(a, m, k) * matrix(b, k, n);
+    if (a_transposed)
+        out.noalias() = matrix(a, k, m).transpose() * matrix(b, k, n);
+    else if (b_transposed)
+        out.noalias() = matrix(a, m, k) * matrix(b, n, k).transpose();
+    else
+        out.noalias() = matrix(a, m, k) * matrix(b, k, n);
 }
 
 void matmul_bias_relu(Matrix a, Matrix b, Matrix bias, Output c, std::int64_t m, std::int64_t n, std::int64_t k) {

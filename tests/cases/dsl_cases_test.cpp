@@ -99,7 +99,8 @@ sim::RunResult timed(const Compiled& c, std::int64_t n) {
 
 }  // namespace
 
-TEST_CASE("B09: three rotating slots need three flags of three ids and no barrier but the vector unit's own; cycles are those of the hand-written form") {
+TEST_CASE(
+    "B09: three rotating slots need three flags of three ids and no barrier but the vector unit's own; cycles are those of the hand-written form") {
     const Compiled automatic = compiled(&b09), by_hand = compiled(&b09_by_hand);
     int flags = 0;
     for (const FlagInfo& f : automatic.sync.flags) {
@@ -128,7 +129,8 @@ TEST_CASE("A forgotten event in a hand-synchronised region is a race with both l
         FAIL("the race was not found");
     } catch (const isa::Rejected& r) {
         // the vector unit may also run ahead of the stores and set its flag twice; that is reported beside the race
-        const auto race = std::find_if(r.diagnostics.begin(), r.diagnostics.end(), [](const isa::Diagnostic& d) { return d.code == isa::Code::race; });
+        const auto race =
+            std::find_if(r.diagnostics.begin(), r.diagnostics.end(), [](const isa::Diagnostic& d) { return d.code == isa::Code::race; });
         REQUIRE(race != r.diagnostics.end());
         CHECK(race->file == __FILE__);
         CHECK_FALSE(race->notes.empty());

@@ -28,13 +28,16 @@ void require_right(RunPlan plan) {
 constexpr const char* kChips[] = {"Ascend910B1", "Ascend910A", "Ascend310P3"};
 
 /// Each extent of {1, 15, 16, 17, 100, 955, 1000} in each place at least once, large ones one at a time.
-const kernels::Sizes kMatrixShapes[] = {
-    {{"m", 1}, {"n", 1}, {"k", 1}},       {{"m", 15}, {"n", 17}, {"k", 16}},   {{"m", 16}, {"n", 15}, {"k", 17}},   {{"m", 17}, {"n", 16}, {"k", 15}},
-    {{"m", 100}, {"n", 1}, {"k", 955}},   {{"m", 1}, {"n", 100}, {"k", 1000}}, {{"m", 955}, {"n", 17}, {"k", 100}}, {{"m", 15}, {"n", 955}, {"k", 1}},
-    {{"m", 1000}, {"n", 100}, {"k", 15}}, {{"m", 16}, {"n", 1000}, {"k", 100}}};
+const kernels::Sizes kMatrixShapes[] = {{{"m", 1}, {"n", 1}, {"k", 1}},      {{"m", 15}, {"n", 17}, {"k", 16}},  {{"m", 16}, {"n", 15}, {"k", 17}},
+                                        {{"m", 17}, {"n", 16}, {"k", 15}},   {{"m", 100}, {"n", 1}, {"k", 955}}, {{"m", 1}, {"n", 100}, {"k", 1000}},
+                                        {{"m", 955}, {"n", 17}, {"k", 100}}, {{"m", 15}, {"n", 955}, {"k", 1}},  {{"m", 1000}, {"n", 100}, {"k", 15}},
+                                        {{"m", 16}, {"n", 1000}, {"k", 100}}};
 
-const kernels::Sizes kRaggedVectors[] = {{{"m", 1}, {"n", 1}, {"d", 1}},   {{"m", 3}, {"n", 15}, {"d", 15}},  {{"m", 17}, {"n", 126}, {"d", 126}},
-                                         {{"m", 9}, {"n", 955}, {"d", 955}}, {{"m", 100}, {"n", 33}, {"d", 33}}};
+const kernels::Sizes kRaggedVectors[] = {{{"m", 1}, {"n", 1}, {"d", 1}},
+                                         {{"m", 3}, {"n", 15}, {"d", 15}},
+                                         {{"m", 17}, {"n", 126}, {"d", 126}},
+                                         {{"m", 9}, {"n", 955}, {"d", 955}},
+                                         {{"m", 100}, {"n", 33}, {"d", 33}}};
 
 kernels::Sizes only(const kernels::Kernel& k, const kernels::Sizes& all) {
     kernels::Sizes out;
@@ -47,20 +50,21 @@ kernels::Sizes only(const kernels::Kernel& k, const kernels::Sizes& all) {
 TEST_CASE("matmul_bias_relu of both levels equals its definition for ragged m, n and k on split and merged cores") {
     for (const char* chip : kChips)
         for (const char* level : {"maths", "explicit"})
-            for (const kernels::Sizes& shape : kMatrixShapes) require_right({.kernel = "matmul_bias_relu", .chip = chip, .shape = shape, .level = level});
+            for (const kernels::Sizes& shape : kMatrixShapes)
+                require_right({.kernel = "matmul_bias_relu", .chip = chip, .shape = shape, .level = level});
 }
 
 TEST_CASE("Matrix products with operands stored either way equal their definition") {
     for (const char* chip : kChips)
         for (const char* kernel : {"matmul", "matmul_transposed_a", "matmul_transposed_b"})
-            for (const kernels::Sizes& shape : {kMatrixShapes[1], kMatrixShapes[4], kMatrixShapes[9]}) require_right({.kernel = kernel, .chip = chip, .shape = shape});
+            for (const kernels::Sizes& shape : {kMatrixShapes[1], kMatrixShapes[4], kMatrixShapes[9]})
+                require_right({.kernel = kernel, .chip = chip, .shape = shape});
 }
 
 TEST_CASE("Matrix products in bf16 and f32 equal their definition") {
     for (isa::DType type : {isa::DType::bf16, isa::DType::f32})
         for (const char* kernel : {"matmul", "matmul_bias_relu", "matmul_transposed_a", "matmul_transposed_b"})
-            for (const kernels::Sizes& shape : {kMatrixShapes[2], kMatrixShapes[4]})
-                require_right({.kernel = kernel, .shape = shape, .dtype = type});
+            for (const kernels::Sizes& shape : {kMatrixShapes[2], kMatrixShapes[4]}) require_right({.kernel = kernel, .shape = shape, .dtype = type});
     require_right({.kernel = "matmul_bias_relu", .shape = kMatrixShapes[6], .dtype = isa::DType::bf16, .level = "explicit"});
 }
 
@@ -107,8 +111,10 @@ TEST_CASE("B23: results do not depend on the number of pipeline stages") {
     for (const char* kernel : {"matmul_bias_relu", "swiglu", "add"}) {
         const kernels::Kernel& k = kernels::find(kernel);
         RunPlan plan{.kernel = kernel, .shape = only(k, {{"m", 50}, {"n", 130}, {"k", 200}, {"d", 130}})};
-        if (k.matrix) plan.tile = {{"m", 32}, {"n", 64}, {"k1", 32}, {"k0", 16}};
-        else plan.tile = {{"rows", 8}, {"cols", 64}};
+        if (k.matrix)
+            plan.tile = {{"m", 32}, {"n", 64}, {"k1", 32}, {"k0", 16}};
+        else
+            plan.tile = {{"rows", 8}, {"cols", 64}};
         plan.stages = 1;
         const KernelRun serial = testing::run_kernel(plan);
         for (std::int32_t stages : {2, 3}) {

@@ -48,8 +48,8 @@ inline double decode(isa::DType t, const std::byte* at) {
 struct KernelRun {
     sim::RunResult result;
     sim::DeviceMemory memory;
-    std::string wrong;      ///< "" or the first result outside its tolerance
-    double worst = 0;       ///< largest error relative to what is allowed
+    std::string wrong;  ///< "" or the first result outside its tolerance
+    double worst = 0;   ///< largest error relative to what is allowed
     double compile_ms = 0;
 };
 
@@ -64,7 +64,7 @@ struct RunPlan {
     const char* chip = "Ascend910B1";
     kernels::Sizes shape = {};
     isa::DType dtype = isa::DType::f16;
-    std::string level = {};  ///< "": the kernel's default
+    std::string level = {};    ///< "": the kernel's default
     kernels::Sizes tile = {};  ///< missing knobs are chosen
     std::int32_t stages = 0;
     sim::Mode mode = sim::Mode::both;
@@ -126,7 +126,8 @@ inline KernelRun run_kernel(const RunPlan& plan) {
             const double share = std::fabs(got - values[t][i]) / allowed;
             if (!(share <= run.worst)) run.worst = share;
             if (!(share <= 1) && run.wrong.empty())
-                run.wrong = k.tensors[t].name + "[" + std::to_string(i) + "] is " + std::to_string(got) + ", expected " + std::to_string(values[t][i]);
+                run.wrong =
+                    k.tensors[t].name + "[" + std::to_string(i) + "] is " + std::to_string(got) + ", expected " + std::to_string(values[t][i]);
         }
     }
     return run;

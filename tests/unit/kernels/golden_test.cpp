@@ -68,7 +68,9 @@ TEST_CASE("Golden mode refuses the explicit level with the author's line, and te
     dsl::CompileOptions options;
     options.tensors = {"A", "B", "bias", "C"};
     const MatMulTile tile{16, 16, 16, 16};
-    CHECK_THROWS_WITH(dsl::golden(&matmul_bias_relu_expert<f16>, chip, tile, options, params, four), Catch::Contains("golden mode evaluates the maths-like level"));
+    CHECK_THROWS_WITH(dsl::golden(&matmul_bias_relu_expert<f16>, chip, tile, options, params, four),
+                      Catch::Contains("golden mode evaluates the maths-like level"));
     four[1].resize(10);
-    CHECK_THROWS_WITH(dsl::golden(&matmul_bias_relu<f16>, chip, tile, options, params, four), Catch::Contains("tensor B has 10 elements, its extents need 256"));
+    CHECK_THROWS_WITH(dsl::golden(&matmul_bias_relu<f16>, chip, tile, options, params, four),
+                      Catch::Contains("tensor B has 10 elements, its extents need 256"));
 }
