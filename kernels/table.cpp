@@ -83,13 +83,15 @@ void check_dtype(const Kernel& k, const isa::Chip& chip, isa::DType type) {
     throw isa::InputError(k.name + " has no " + std::string(isa::name(type)) + " form on " + chip.name + "; it has: " + have);
 }
 
-Sizes complete_tile(const Kernel& k, const isa::Chip& chip, const Sizes& shape, isa::DType type, const Sizes& given) {
-    check_names(
-        given, k.knobs, [](const KnobSpec& s) { return s.name; }, "the tile of " + k.name);
+void check_tile(const Kernel& k, const Sizes& given) {
+    check_names(given, k.knobs, [](const KnobSpec& s) { return s.name; }, "the tile of " + k.name);
     for (const KnobSpec& s : k.knobs)
         if (const auto it = given.find(s.name); it != given.end() && it->second < s.least)
-            throw isa::InputError(k.name + ": tile " + s.name + " = " + std::to_string(it->second) + ", at least " + std::to_string(s.least) +
-                                  " is needed");
+            throw isa::InputError(k.name + ": tile " + s.name + " = " + std::to_string(it->second) + ", at least " + std::to_string(s.least) + " is needed");
+}
+
+Sizes complete_tile(const Kernel& k, const isa::Chip& chip, const Sizes& shape, isa::DType type, const Sizes& given) {
+    check_tile(k, given);
     check_dtype(k, chip, type);
     return given.size() == k.knobs.size() ? given : k.choose(chip, shape, type, given).tile;
 }

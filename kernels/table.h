@@ -70,6 +70,8 @@ std::map<std::string, std::int64_t> launch_params(const Kernel&, const Sizes& sh
 std::int64_t elements(const TensorSpec&, const Sizes& shape);
 /// Throws InputError unless the chip's units work on the type.
 void check_dtype(const Kernel&, const isa::Chip&, isa::DType);
+/// Throws InputError for an unknown knob (nearest name) or a value below its least.
+void check_tile(const Kernel&, const Sizes& given);
 /// A tiling given by the author, completed by the chooser. Throws InputError for an unknown knob (nearest name) or a value below its least.
 Sizes complete_tile(const Kernel&, const isa::Chip&, const Sizes& shape, isa::DType, const Sizes& given);
 /// Throws InputError for unknown or missing sizes and values below 1.

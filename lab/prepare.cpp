@@ -65,8 +65,9 @@ void prepare_kernel(Prepared& p, const Request& r) {
     std::vector<std::string> knobs;
     for (const kernels::KnobSpec& knob : k.knobs) knobs.push_back(knob.name);
     const Numbers given = parse_numbers(r.tile, "--tile", knobs, 0);
+    kernels::check_tile(k, given);
     if (given.size() < knobs.size()) p.choice = k.choose(p.chip, p.shape, p.dtype, given);
-    p.tile = kernels::complete_tile(k, p.chip, p.shape, p.dtype, given);
+    p.tile = kernels::complete_tile(k, p.chip, p.shape, p.dtype, p.choice ? p.choice->tile : given);
     config.tile = p.tile;
     config.options.stages = r.stages;
     config.options.keep_texts = r.keep_texts;

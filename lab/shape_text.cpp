@@ -19,8 +19,9 @@ void require_known(const std::string& what, const std::string& name, const std::
     if (std::find(known.begin(), known.end(), name) != known.end()) return;
     std::string message = "unknown " + what + " '" + name + "'";
     if (const std::string near = isa::nearest(name, known); !near.empty()) message += "; did you mean '" + near + "'?";
-    message += known.empty() ? "; there are none" : "; valid: ";
+    message += known.empty() ? " (there are none" : " (valid: ";
     for (std::size_t i = 0; i < known.size(); ++i) message += (i ? ", " : "") + known[i];
+    message += ")";
     throw isa::InputError(message);
 }
 

@@ -17,7 +17,7 @@ std::string shape_text(const std::vector<std::int64_t>&);
 /// `least` is the smallest value allowed. Throws InputError.
 Numbers parse_numbers(const std::string& text, const std::string& option, const std::vector<std::string>& known, std::int64_t least);
 
-/// Throws InputError "unknown <what> '<name>'; did you mean '<nearest>'? valid: ..." unless `name` is in `known`.
+/// Throws InputError "unknown <what> '<name>'; did you mean '<nearest>'? (valid: ...)" unless `name` is in `known`.
 void require_known(const std::string& what, const std::string& name, const std::vector<std::string>& known);
 
 }  // namespace sfumato::lab
