@@ -138,7 +138,8 @@ void overlap(const Context& c, const VectorT<I>& v, const char* field, const Bou
 }
 
 // What the instruction really touches: covering rectangles would see neighbours as overlaps when the last repeat is partial.
-bool may_overlap(const Context& c, const VectorT<I>& v) {
+bool may_overlap(const Context& c, VectorT<I> v, bool src0) {
+    (src0 ? v.src1 : v.src0).space = Space::none;  // the other source has its own turn
     const BoundInstr b{&c.instr, v};
     const AccessList list = accesses(b);
     for (const Access& w : list)
@@ -156,9 +157,9 @@ void vector_overlap(const Context& c, const VectorT<I>& v) {
     if (desc(op).src == Space::none || op == Op::vtrans || v.dst.space != Space::ub) return;
     VectorShape s = vector_shape(v);
     if (s.repeats == 1) s.lanes = s.elements;
-    if (s.repeats <= 0 || !may_overlap(c, v)) return;
-    overlap(c, v, "src0", v.src0, v.src0_block, v.src0_repeat, s);
-    if (reads_two_sources(op)) overlap(c, v, "src1", v.src1, v.src1_block, v.src1_repeat, s);
+    if (s.repeats <= 0) return;
+    if (may_overlap(c, v, true)) overlap(c, v, "src0", v.src0, v.src0_block, v.src0_repeat, s);
+    if (reads_two_sources(op) && may_overlap(c, v, false)) overlap(c, v, "src1", v.src1, v.src1_block, v.src1_repeat, s);
 }
 
 void addresses(const Context& c, const BoundOperands& o) {
