@@ -46,7 +46,8 @@ private:
 /// Name of a core in traces and reports: "core3.cubecore0", "core3.veccore1", "core3" on merged cores.
 std::string core_name(const isa::Chip&, const sim::CoreRef&);
 
-/// Microseconds of a time in nanoseconds, with at most three decimals and never through floating point.
+/// Microseconds of a time in nanoseconds, from integers, with at most three decimals; where a reader that cuts after multiplying by 1000 would lose
+/// the last nanosecond, 0.0001 ns are added.
 std::string microseconds(std::int64_t ns);
 
 /// Nanosecond nearest to a tick.

