@@ -9,12 +9,6 @@ namespace sfumato::lab {
 
 namespace {
 
-std::vector<std::int64_t> coordinates(const HostTensor& t, std::int64_t element) {
-    std::vector<std::int64_t> out(t.shape.size());
-    for (std::size_t i = t.shape.size(); i-- > 0; element /= t.shape[i]) out[i] = element % t.shape[i];
-    return out;
-}
-
 /// The line of the instruction that stores into a tensor.
 std::string storing_line(const isa::Program& p, std::size_t tensor) {
     std::string out;
@@ -36,7 +30,7 @@ std::string storing_line(const isa::Program& p, std::size_t tensor) {
 std::string mismatch(const Prepared& p, const std::vector<HostTensor>& tensors, std::size_t tensor, std::int64_t element, const std::string& got,
                      const std::string& expected) {
     const HostTensor& t = tensors[tensor];
-    const auto at = coordinates(t, element);
+    const auto at = coordinates(t.shape, element);
     std::string out = t.name + shape_text(at) + ": got " + got + ", expected " + expected;
     std::string where;
     const auto rows = p.tile.find("m"), cols = p.tile.find("n");

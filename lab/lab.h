@@ -53,6 +53,9 @@ struct Prepared {
 /// Loads the chip, chooses a tiling and compiles. Throws InputError for unknown names, sizes below 1 and tensors beyond device memory, Rejected for
 /// what the compiler or the verifier refuses.
 Prepared prepare(const Request&);
+/// A kernel of the author's own, described as the library's are; it must outlive the result. `Request::what` is ignored. Without `choose` every knob
+/// must be given; without `reference` values are compared with program order; without `flops` no arithmetic is reported.
+Prepared prepare(const kernels::Kernel& own, const Request&);
 
 struct Result {
     traces::RunReport report;
@@ -62,6 +65,7 @@ struct Result {
 /// Runs what was prepared. Throws InputError for bad .npy files and unwritable traces.
 Result run(const Prepared&, const Request&);
 Result run(const Request&);
+Result run(const kernels::Kernel& own, const Request&);
 
 /// Above these a run is timed only, unless the author asks for values.
 inline constexpr double kMostCheckedFlops = 4e9;

@@ -42,6 +42,12 @@ std::string chosen_level(const kernels::Kernel& k, const std::string& wanted) {
     return wanted;
 }
 
+std::string knob_list(const std::vector<std::string>& knobs) {
+    std::string out;
+    for (const std::string& k : knobs) out += (out.empty() ? "" : ",") + k + "=...";
+    return out;
+}
+
 void check_tensors(const Prepared& p) {
     std::vector<HostTensor> tensors;
     for (const kernels::TensorSpec& t : p.kernel->tensors) {
@@ -66,6 +72,8 @@ void prepare_kernel(Prepared& p, const Request& r) {
     for (const kernels::KnobSpec& knob : k.knobs) knobs.push_back(knob.name);
     const Numbers given = parse_numbers(r.tile, "--tile", knobs, 0);
     kernels::check_tile(k, given);
+    if (given.size() < knobs.size() && !k.choose)
+        throw isa::InputError("--tile of " + k.name + ": the kernel has no chooser, so every knob must be given (" + knob_list(knobs) + ")");
     if (given.size() < knobs.size()) p.choice = k.choose(p.chip, p.shape, p.dtype, given);
     p.tile = kernels::complete_tile(k, p.chip, p.shape, p.dtype, p.choice ? p.choice->tile : given);
     config.tile = p.tile;
@@ -73,6 +81,7 @@ void prepare_kernel(Prepared& p, const Request& r) {
     config.options.keep_texts = r.keep_texts;
     p.compiled = k.compile(p.chip, config);
     p.params = kernels::launch_params(k, p.shape);
+    if (auto faults = dsl::tile::unmet(p.program(), p.compiled.requirements, p.params); !faults.empty()) throw isa::Rejected(std::move(faults));
 }
 
 void prepare_file(Prepared& p, const Request& r) {
@@ -96,14 +105,21 @@ void prepare_file(Prepared& p, const Request& r) {
 
 }  // namespace
 
-Prepared prepare(const Request& r) {
+Prepared prepare(const kernels::Kernel& own, const Request& r) {
     Prepared p;
-    const bool file = r.what.ends_with(".sfa");
-    if (!file) p.kernel = &kernels::find(r.what);
+    p.kernel = &own;
     p.chip = isa::load_chip(r.chip, r.sets, r.chip_dir);
     const auto start = std::chrono::steady_clock::now();
-    file ? prepare_file(p, r) : prepare_kernel(p, r);
+    prepare_kernel(p, r);
     p.compile_s = seconds_since(start);
+    return p;
+}
+
+Prepared prepare(const Request& r) {
+    if (!r.what.ends_with(".sfa")) return prepare(kernels::find(r.what), r);
+    Prepared p;
+    p.chip = isa::load_chip(r.chip, r.sets, r.chip_dir);
+    prepare_file(p, r);
     return p;
 }
 

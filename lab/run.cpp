@@ -42,6 +42,8 @@ std::size_t tensor_index(const std::vector<HostTensor>& tensors, const std::stri
     return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
+double flops(const Prepared& p) { return p.kernel && p.kernel->flops ? p.kernel->flops(p.shape) : 0; }
+
 void add_problem(traces::RunReport& r, const Prepared& p, const Request& q, bool uses_cube) {
     r.kernel = p.name;
     r.dtype = p.kernel ? std::string(name(p.dtype)) : "";
@@ -53,7 +55,7 @@ void add_problem(traces::RunReport& r, const Prepared& p, const Request& q, bool
     r.assumptions.l2 = q.warm_l2 ? "warm" : "cold";
     r.assumptions.seed = q.seed;
     if (!p.kernel) return;
-    r.flops = p.kernel->flops(p.shape);
+    r.flops = flops(p);
     r.peak_tflops = uses_cube ? traces::cube_peak_tflops(p.chip, p.dtype) : traces::vector_peak_tflops(p.chip, p.dtype);
     r.peak_of = std::string(uses_cube ? "cube " : "vector ") + r.dtype;
 }
@@ -79,11 +81,11 @@ struct Runner {
     void choose_mode() {
         std::int64_t bytes = 0;
         for (const HostTensor& t : tensors) bytes += t.bytes();
-        const double flops = p.kernel ? p.kernel->flops(p.shape) : 0;
-        const bool small = flops <= kMostCheckedFlops && bytes <= kMostCheckedBytes;
+        const double work = flops(p);
+        const bool small = work <= kMostCheckedFlops && bytes <= kMostCheckedBytes;
         mode = q.mode.value_or(small ? sim::Mode::both : sim::Mode::time);
         if (!q.mode && !small)
-            notes.push_back("time only: the problem has " + traces::short_number(flops / 1e9) + " Gflop and " + isa::with_separators(bytes >> 20) +
+            notes.push_back("time only: the problem has " + traces::short_number(work / 1e9) + " Gflop and " + isa::with_separators(bytes >> 20) +
                             " MiB of tensors, values are checked up to " + traces::short_number(kMostCheckedFlops / 1e9) + " Gflop and " +
                             std::to_string(kMostCheckedBytes >> 20) + " MiB; --mode both checks them");
         if (mode == sim::Mode::time && !q.dumps.empty()) throw isa::InputError("--dump needs values; give --mode both or --mode values");
@@ -138,7 +140,7 @@ struct Runner {
     }
 
     traces::ValueCheck check(const sim::DeviceMemory& before) {
-        if (p.kernel) return check_against_reference(p, tensors, before, memory);
+        if (p.kernel && p.kernel->reference) return check_against_reference(p, tensors, before, memory);
         sim::DeviceMemory expected = before;
         sim::RunOptions options;
         options.mode = sim::Mode::values;
@@ -172,5 +174,6 @@ struct Runner {
 
 Result run(const Prepared& p, const Request& q) { return Runner(p, q).run(); }
 Result run(const Request& q) { return run(prepare(q), q); }
+Result run(const kernels::Kernel& own, const Request& q) { return run(prepare(own, q), q); }
 
 }  // namespace sfumato::lab

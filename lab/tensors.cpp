@@ -21,6 +21,8 @@ void collect_loads(const isa::Block& block, std::set<std::int32_t>& tensors) {
     }
 }
 
+}  // namespace
+
 std::vector<std::byte> random_bytes(const HostTensor& t, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     std::vector<std::byte> out(static_cast<std::size_t>(t.bytes()));
@@ -37,8 +39,6 @@ std::vector<std::byte> random_bytes(const HostTensor& t, std::uint64_t seed) {
     }
     return out;
 }
-
-}  // namespace
 
 void check_device_memory(const std::vector<HostTensor>& tensors, const isa::Chip& chip) {
     __int128 total = 0;
@@ -86,6 +86,12 @@ sim::DeviceMemory device_memory(const isa::Program& p, const std::vector<HostTen
         memory.tensors.push_back(std::move(d));
     }
     return memory;
+}
+
+std::vector<std::int64_t> coordinates(const std::vector<std::int64_t>& shape, std::int64_t element) {
+    std::vector<std::int64_t> out(shape.size());
+    for (std::size_t i = shape.size(); i-- > 0; element /= shape[i]) out[i] = element % shape[i];
+    return out;
 }
 
 std::vector<double> to_doubles(isa::DType t, std::span<const std::byte> bytes) {

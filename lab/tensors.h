@@ -34,6 +34,11 @@ void check_device_memory(const std::vector<HostTensor>&, const isa::Chip&);
 /// store shows. `fill` false: sizes only, except tensors that control loads read.
 sim::DeviceMemory device_memory(const isa::Program&, const std::vector<HostTensor>&, std::uint64_t seed, bool fill);
 
+/// Seeded random elements, as device_memory has them.
+std::vector<std::byte> random_bytes(const HostTensor&, std::uint64_t seed);
+/// Coordinates of an element counted in row-major order.
+std::vector<std::int64_t> coordinates(const std::vector<std::int64_t>& shape, std::int64_t element);
+
 /// Elements as double.
 std::vector<double> to_doubles(isa::DType, std::span<const std::byte>);
 
