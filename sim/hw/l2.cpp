@@ -35,26 +35,17 @@ std::size_t L2::set_of(std::int64_t line) const {
 
 std::int64_t L2::bytes_of(std::uint8_t sectors) const { return static_cast<std::int64_t>(std::popcount(sectors)) << sector_shift_; }
 
-// Second chance: a line used since the hand last passed stays, every other one goes. In a set where everything is in use the hand gives up
-// after a few lines, so that a miss costs no more in a busy set.
+// A set replaces its lines in the order in which they came. Published hit rates of matmuls that scan 1.05 and 1.4 times the capacity (58 and 32 %)
+// need sets that retain nothing of a scan longer than themselves: a second chance for lines in use would keep a third of it.
 void L2::allocate(std::int64_t line, Line& l, Found& found) {
-    const std::size_t set = set_of(line), base = set * ways_, looks = std::min(ways_, kLooks);
-    const auto next = [this](std::size_t way) { return way + 1 == ways_ ? 0 : way + 1; };
-    std::size_t way = hand_[set];
-    // Each line is somewhere else in host memory: fetch them side by side.
-    for (std::size_t k = 0, at = way; k < looks; ++k, at = next(at))
-        if (slots_[base + at] != 0) prefetch(static_cast<std::int64_t>(slots_[base + at]) - 1);
-    for (std::size_t k = 0; slots_[base + way] != 0; ++k, way = next(way)) {
+    const std::size_t set = set_of(line), base = set * ways_, way = hand_[set];
+    if (slots_[base + way] != 0) {
         Line& old = entry(static_cast<std::int64_t>(slots_[base + way]) - 1);
-        if (!old.recent || k >= looks) {
-            found.victim = true;
-            found.evicted = bytes_of(old.dirty);
-            old = Line{};
-            break;
-        }
-        old.recent = false;
+        found.victim = true;
+        found.evicted = bytes_of(old.dirty);
+        old = Line{};
     }
-    hand_[set] = static_cast<std::uint16_t>(next(way));
+    hand_[set] = static_cast<std::uint16_t>(way + 1 == ways_ ? 0 : way + 1);
     slots_[base + way] = static_cast<std::uint32_t>(line + 1);
     l = Line{};
 }
@@ -73,7 +64,6 @@ L2::Found L2::read(std::int64_t line, std::int64_t first, std::int64_t last, boo
         allocate(line, l, out);
         l.sectors = whole_;
     } else {
-        l.recent = true;
         out.present = (need & ~l.sectors) == 0;
         if (!out.present) {
             out.missing = bytes_of(static_cast<std::uint8_t>((bypass ? need : whole_) & ~l.sectors));
@@ -95,7 +85,6 @@ L2::Found L2::write(std::int64_t line, std::int64_t first, std::int64_t last, bo
         l.dirty = touched;
     } else {
         out.present = true;
-        l.recent = true;
         if (bypass) l.dirty &= static_cast<std::uint8_t>(~touched);  // the bytes go to memory as well, so this copy is clean
         else l.dirty |= touched;
     }

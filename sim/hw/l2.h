@@ -2,7 +2,7 @@
 #pragma once
 // Tags of the shared L2: which sectors of which lines are present, which are dirty, and which transfer is filling or reading a line. A paged
 // table holds the state of each line of GM, so that a lookup costs the same at any associativity and neighbours lie together; the slots of a set
-// are only looked at when a line needs room, and CLOCK chooses its victim.
+// are only looked at when a line needs room, and the oldest line leaves.
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -24,8 +24,7 @@ public:
         Serial user = 0;           ///< transfer that is filling the line, afterwards the last one that read it
         std::uint8_t sectors = 0, dirty = 0;
         std::uint8_t sharers = 0;  ///< transfers that read it at the same time, kept by the caller
-        bool recent : 1 = false;
-        bool filling : 1 = false;  ///< `user` fetched sectors of it
+        bool filling = false;       ///< `user` fetched sectors of it
     };
     /// What a line access found.
     struct Found {
@@ -56,7 +55,6 @@ public:
 private:
     static constexpr int kPageBits = 12;
     static constexpr std::size_t kPageMask = (std::size_t{1} << kPageBits) - 1;
-    static constexpr std::size_t kLooks = 8;      ///< lines the hand passes for one miss, at most
     static constexpr std::int64_t kSectors = 8;  ///< of a line, at most: what a mask holds
     using Page = std::array<Line, kPageMask + 1>;
 

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <random>
@@ -21,30 +22,20 @@ isa::Chip chip_with(std::int64_t lines, std::int64_t ways) {
 }
 }  // namespace
 
-TEST_CASE("a set keeps its lines in the order of second chance") {
-    // a plain list model of CLOCK over one set
+TEST_CASE("a set replaces its lines in the order in which they came") {
+    // a plain queue over one set
     struct Reference {
-        std::size_t ways, hand = 0;
-        std::vector<std::pair<std::int64_t, bool>> slots;
+        std::size_t ways;
+        std::deque<std::int64_t> lines;
         bool access(std::int64_t line) {
-            for (auto& [l, recent] : slots)
-                if (l == line) return recent = true;
-            if (slots.size() < ways) {
-                slots.emplace_back(line, false);
-                hand = slots.size() % ways;
-                return false;
-            }
-            while (slots[hand].second) {
-                slots[hand].second = false;
-                hand = (hand + 1) % ways;
-            }
-            slots[hand] = {line, false};
-            hand = (hand + 1) % ways;
+            if (std::find(lines.begin(), lines.end(), line) != lines.end()) return true;
+            if (lines.size() == ways) lines.pop_front();
+            lines.push_back(line);
             return false;
         }
     };
     L2 l2(chip_with(8, 8));
-    Reference reference{8, 0, {}};
+    Reference reference{8, {}};
     std::mt19937 dice(3);
     int hits = 0;
     for (int i = 0; i < 5000; ++i) {
