@@ -56,7 +56,7 @@ void Memory::count_read(const L2::Found& found, Flow& f, Looked& sum, const Kind
     }
     // A line is served to one core after the other; no more can wait for it than have transfers under way.
     const bool shared = in_use && live_[l.user & live_mask_].second != port;
-    l.sharers = shared ? static_cast<std::uint8_t>(std::min<std::size_t>({l.sharers + std::size_t{1}, std::max<std::size_t>(2, engaged_.size()), UINT8_MAX})) : std::uint8_t{1};
+    l.sharers = shared ? static_cast<std::uint8_t>(std::min<std::size_t>({std::size_t{l.sharers} + 1, engaged_.size() + (ports_[static_cast<std::size_t>(port)].engaged ? 0u : 1u), UINT8_MAX})) : std::uint8_t{1};
     if (shared) sum.turns += std::max<Fixed>(0, l.sharers * same_line_ - line_port);
     if (found.missing > 0) {
         l.user = f.serial;
