@@ -22,6 +22,7 @@ struct Experiment {
     double warm_share = 0;   ///< L2 holds the operands before the first instruction when they take at most this share of it
     double flops = 0;        ///< useful arithmetic, for throughput rows
     double bytes = 0;        ///< operand bytes, for bandwidth rows
+    bool unit_flag = false;  ///< FixPipe waits inside the pipe for its accumulator, which profilers count as busy
     double ticks_per_unit = 1;  ///< core cycles of one unit of the row, when the row counts another clock
     bool calibration = false;
 };

@@ -33,6 +33,7 @@ struct MovePlan {
     I bytes = 0, cores = 1, chunk_bytes = 65536, buffers = 1;
     I setup = 0;  ///< scalar cycles before the first transfer (tiling data, addresses)
     bool read = true;
+    bool value = false;     ///< the constant is read from a tensor first
     I broadcast_bytes = 0;  ///< length of the row that is read once and written again and again
 };
 isa::Program move_kernel(const MovePlan&);

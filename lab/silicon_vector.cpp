@@ -123,6 +123,11 @@ isa::Program move_kernel(const MovePlan& p) {
             b.set(Pipe::mte2, Pipe::mte3);
             b.wait(Pipe::mte2, Pipe::mte3);
         } else {
+            if (p.value) {
+                b.copy(Op::mov_gm_ub, b.at(ub), b.gm(src), 1, 32, DType::i8);
+                b.set(Pipe::mte2, Pipe::v);
+                b.wait(Pipe::mte2, Pipe::v);
+            }
             isa::Vector v;  // a constant fills one chunk
             v.dst = b.at(ub);
             v.dtype = v.dst_dtype = DType::f32;

@@ -49,6 +49,8 @@ Outcome run_experiment(const Experiment& e, const isa::Chip& chip) {
         o.total_cycles += static_cast<double>(c.end - c.begin);
         for (std::size_t p = 1; p < isa::kPipeCount; ++p) o.work_cycles += static_cast<double>(c.pipes[p].busy + c.pipes[p].stalled);
         for (std::size_t p = 0; p < isa::kPipeCount; ++p) o.pipe_us[p] += static_cast<double>(c.pipes[p].busy) / run.ticks_per_us;
+        const auto fix = static_cast<std::size_t>(isa::Pipe::fix);
+        if (e.unit_flag) o.pipe_us[fix] += static_cast<double>(c.pipes[fix].stalled) / run.ticks_per_us;
     }
     if (cores > 0) {
         o.core_mean_us /= cores;

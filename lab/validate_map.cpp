@@ -21,7 +21,7 @@ struct Soc {
     const char* chip;
 };
 /// The first match counts. Rows that name only the class get the 24-core or 20-core part with the clock the data sheet gives.
-constexpr Soc kSocs[] = {{"910B1 (", "Ascend910B1"},  {"910B1/A3", "Ascend910B1"}, {"910B4 (", "Ascend910B4"}, {"910B2 or 910C", "Ascend910B2"},
+constexpr Soc kSocs[] = {{"910B1 (", "Ascend910B1"},  {"910B1/A3", "Ascend910B1"}, {"910B4 (", "Ascend910B4"}, {"910B2 or 910C", ""},
                          {"910B2", "Ascend910B2"},    {"910B3", "Ascend910B3"},    {"A2 (20", "Ascend910B3"},  {"A2 (24", "Ascend910B1"},
                          {"910B-class", "Ascend910B1"}, {"A2/A3", "Ascend910B1"},  {"dav-2201", "Ascend910B1"}, {"dav-c220", "Ascend910B1"}};
 
@@ -114,9 +114,10 @@ Expressed move(const Row& r, bool reads) {
     p.cores = first_number(after(r.tiling, "blockDim "), 48);
     p.read = reads;
     p.setup = 490;
+    p.value = r.kernel == "Fill";
     if (r.kernel == "BroadcastTo") p.broadcast_bytes = numbers_in(r.shape.substr(0, r.shape.find(';'))).back() * element;
     Experiment e;
-    e.warm_share = 2.0 / 3;
+    e.warm_share = 0.6;
     e.bytes = static_cast<double>(p.bytes * (reads ? 2 : 1));
     e.key = std::string(reads ? "move " : p.broadcast_bytes > 0 ? "broadcast to " : "fill ") + std::to_string(p.bytes) + " bytes, " + std::to_string(p.cores) + " cores, chunks of 64 KiB";
     if (p.broadcast_bytes > 0) p.chunk_bytes = p.broadcast_bytes;
@@ -170,12 +171,12 @@ constexpr Template kNorm{6400, 200, 440}, kMdl{6400, 2500, 275}, kConstant{2500,
 
 I named(const std::string& text, const char* name) { return first_number(after(text, std::string(name) + "="), 0); }
 
-Experiment matmul(const Row& r, silicon::MatmulPlan p, const std::string& how) {
+Experiment matmul(silicon::MatmulPlan p, const std::string& how) {
     Experiment e;
     e.kind = isa::CoreKind::aic;
     e.flops = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
     e.key = "matmul " + std::to_string(p.m) + "x" + std::to_string(p.n) + "x" + std::to_string(p.k) + (p.f32_out ? " f16 to f32, " : " f16, ") + std::to_string(p.cores) + " cores, " + how;
-    (void)r;
+    e.unit_flag = p.unit_flag;
     e.build = [p](const isa::Chip&) { return silicon::matmul_kernel(p); };
     return e;
 }
@@ -196,8 +197,8 @@ Expressed ladder(const Row& r) {
     if (step == 4) p.step_a = p.step_b = 2;
     if (step >= 5) p.step_a = 8, p.step_b = 4;
     p.passes = step >= 6 ? 2 : 1;
-    p.unit_flag = step == 8;
-    return {true, matmul(r, p, "ladder step " + std::to_string(step)), ""};
+    p.unit_flag = step <= 3 || step == 8;  // on by default in the Norm template, off in MDL
+    return {true, matmul(p, "ladder step " + std::to_string(step)), ""};
 }
 
 /// "MIX mode, 24 cores base 128x256x64", "MDL template, 24 cores", "constant tiling, 24 cores", "L2 split, 24 cores"
@@ -222,11 +223,14 @@ Expressed api_matmul(const Row& r) {
     if (base.size() < 3 && !constant && !mdl && !has(r.tiling, "Norm")) return no("the row names neither a tile nor a template");
     use(p, constant ? kConstant : mdl ? kMdl : kNorm);
     if (mdl) p.step_a = p.step_b = 4;
-    const I tiles_n = isa::ceil_div(p.n, p.base_n);
-    const bool by_rows = isa::ceil_div(p.m, p.base_m) >= p.cores;
-    if (has(r.tiling, "L2 split") || by_rows) p.single_m = isa::ceil_div(isa::ceil_div(p.m, p.base_m), p.cores) * p.base_m, p.single_n = p.n;
-    else p.single_m = isa::round_up(p.m, p.base_m), p.single_n = isa::ceil_div(tiles_n, p.cores) * p.base_n;
-    return {true, matmul(r, p, r.tiling), ""};
+    // A grid of cores as square as the shape allows; few rows: all cores side by side.
+    I down = 1;
+    for (I d = 1; d * d <= p.cores * 2; ++d)
+        if (p.cores % d == 0 && p.m % (d * p.base_m) == 0 && p.n % (p.cores / d * p.base_n) == 0) down = d;
+    p.passes = has(r.tiling, "L2 split") && p.m % (2 * down * p.base_m) == 0 ? 2 : 1;
+    p.single_m = isa::round_up(isa::ceil_div(p.m / p.passes, down), p.base_m);
+    p.single_n = isa::ceil_div(isa::ceil_div(p.n, p.base_n), p.cores / down) * p.base_n;
+    return {true, matmul(p, r.tiling), ""};
 }
 
 /// PTO's GEMM: 128 x 256 x 64, four K steps a load, 4 x 6 cores.
@@ -239,7 +243,7 @@ Expressed pto_matmul(const Row& r) {
     p.f32_out = true;
     p.out_bytes = 4;
     if (p.m % 512 != 0 || p.n % 1536 != 0) return no("the shape does not divide into the kernel's 4 x 6 cores");
-    return {true, matmul(r, p, "PTO 128x256x64, 4 K steps a load, 4x6 cores"), ""};
+    return {true, matmul(p, "PTO 128x256x64, 4 K steps a load, 4x6 cores"), ""};
 }
 
 /// Matmuls whose L2 hit rate was printed: the columns dealt to the cores, each core all rows. At N = 16384 a third hits: A, which all cores share,
@@ -252,32 +256,33 @@ Expressed hit_rate_matmul(const Row& r) {
     p.step_a = p.step_b = 4;
     p.single_m = p.m;
     p.single_n = isa::round_up(isa::ceil_div(p.n, p.cores), 16);
-    return {true, matmul(r, p, "128x256x64 tiles, columns dealt to the cores"), ""};
+    return {true, matmul(p, "128x256x64 tiles, columns dealt to the cores"), ""};
 }
 
 struct Entry {
     const char* kernel;  ///< the row's kernel begins with this; the first match counts
     Expressed (*express)(const Row&);
+    bool calibration;    ///< a number of the chip file was chosen with rows of this kernel in view
 };
 constexpr Entry kEntries[] = {
-    {"GM->UB read, staggered", read_ub_all},
-    {"GM->UB read", read_ub},
-    {"GM->L1 ND2NZ", read_l1},
-    {"GM->L1 4x reread", reread_l1},
-    {"Matmul MTE2 load", hit_rate_matmul},
-    {"Add z=x+y", add},
-    {"TensorMove", copy},
-    {"ZerosLike", fill},
-    {"OnesLike", fill},
-    {"Fill", fill},
-    {"MemSet", fill},
-    {"BroadcastTo", fill},
-    {"Vector Add", banks},
-    {"ND2NZ on AIV", nd2nz},
-    {"Matmul high-level API", ladder},
-    {"PTO GEMM", pto_matmul},
-    {"Matmul", api_matmul},
-    {"PTO T", express_tile_op},
+    {"GM->UB read, staggered", read_ub_all, true},
+    {"GM->UB read", read_ub, true},
+    {"GM->L1 ND2NZ", read_l1, true},
+    {"GM->L1 4x reread", reread_l1, true},
+    {"Matmul MTE2 load", hit_rate_matmul, true},
+    {"Add z=x+y", add, true},
+    {"TensorMove", copy, true},
+    {"ZerosLike", fill, true},
+    {"OnesLike", fill, true},
+    {"Fill", fill, true},
+    {"MemSet", fill, false},
+    {"BroadcastTo", fill, false},
+    {"Vector Add", banks, true},
+    {"ND2NZ on AIV", nd2nz, true},
+    {"Matmul high-level API", ladder, true},
+    {"PTO GEMM", pto_matmul, true},
+    {"Matmul", api_matmul, false},
+    {"PTO T", express_tile_op, true},
 };
 
 }  // namespace
@@ -298,13 +303,15 @@ std::vector<std::int64_t> numbers_in(const std::string& text) {
 
 Expressed express(const MeasuredRow& r) {
     std::string chip;
-    for (const Soc& s : kSocs)
-        if (chip.empty() && has(r.soc, s.part)) chip = s.chip;
-    if (chip.empty()) return no("no chip file for '" + r.soc + "'");
+    const auto soc = std::find_if(std::begin(kSocs), std::end(kSocs), [&](const Soc& s) { return has(r.soc, s.part); });
+    if (soc == std::end(kSocs)) return no("no chip file for '" + r.soc + "'");
+    chip = soc->chip;
+    if (chip.empty()) return no("the row does not say which of two chips it ran on");
     for (const Entry& e : kEntries) {
         if (r.kernel.rfind(e.kernel, 0) != 0) continue;
         Expressed out = e.express(r);
         out.experiment.chip = chip;
+        out.experiment.calibration = e.calibration;
         return out;
     }
     return no("a kernel whose tiling is not printed");
