@@ -87,6 +87,7 @@ void Device::on_launch() {
             cores[static_cast<std::size_t>(p.core.ordinal)]->begin_launch(task, start, start + to_ticks(chip_.launch.head),
                                                                          std::make_unique<ProgramSource>(program, *p.section, p.context));
         }
+        if (plan.placed.empty()) end_launch(t);  // nothing to do is done at once
     });
 }
 
@@ -96,7 +97,11 @@ void Device::core_done(Core& core) {
     for (isa::Diagnostic& d : core.left_over_flags(t)) left_over_.push_back(std::move(d));
     LaunchStats& l = launches_.back();
     l.end = std::max(l.end, t);
-    if (--running_ > 0) return;
+    if (--running_ == 0) end_launch(t);
+}
+
+void Device::end_launch(Tick t) {
+    LaunchStats& l = launches_.back();
     const double overhead = chip_.launch.task_us + chip_.launch.task_per_core_us * static_cast<double>(l.cores);
     l.task_us = static_cast<double>(l.end - l.begin) / chip_.cores.clock_mhz + overhead;
     l.mean_core_ticks = static_cast<double>(core_ticks_) / static_cast<double>(std::max<std::int64_t>(1, l.cores));

@@ -59,6 +59,7 @@ private:
     };
     void on_launch();
     void core_done(Core&);
+    void end_launch(Tick);
     void warm_l2(const DeviceMemory&);
 
     const isa::Chip& chip_;

@@ -159,3 +159,16 @@ TEST_CASE("a launch that does not fit its program is refused before anything run
     l.tensors.clear();
     CHECK_THROWS_AS(sim::run(plain_chip(), std::span(&l, 1), m), InputError);
 }
+
+TEST_CASE("a launch of zero blocks ends at once and the next one runs") {
+    ProgramBuilder b;
+    b.section(CoreKind::aiv, [&] { b.scalar(10); });
+    const Program none = b.build(0), one = b.build(1);
+    sim::DeviceMemory m;
+    const std::vector<sim::Launch> launches{launch_of(none), launch_of(one)};
+    const sim::RunResult r = sim::run(plain_chip(), launches, m, {.mode = sim::Mode::time, .hazards = false});
+    CHECK(r.status == sim::Status::ok);
+    REQUIRE(r.launches.size() == 2);
+    CHECK(r.launches[0].cores == 0);
+    CHECK(r.makespan == 10);
+}

@@ -100,7 +100,7 @@ TEST_CASE("a vector instruction alone costs its repeats plus its head, a stream 
     CHECK(run(1, 64, false) == 64 + 24);
     CHECK(run(100, 64, false) == 100 * 64 + 24);
     CHECK(run(100, 64, true) == 100 * (64 + 24));
-    CHECK(run(100, 1, false) == 99 * 3 + 1 + 24);  // issue interval
+    CHECK(run(100, 1, false) == 99 * 3 + 1 + 24);  // starts are an interval apart, the last one ends after its repeat and head
     chip.flags.barrier = 18;
     CHECK(run(2, 64, true) == 2 * (64 + 24) + 18);  // nothing waits behind the last barrier
 }
