@@ -9,6 +9,7 @@
 
 #include "isa/chip_fields.h"
 #include "isa/diagnostic.h"
+#include "isa/installed_chips.h"
 
 namespace sfumato::isa {
 
@@ -53,6 +54,7 @@ std::vector<std::string> chip_folders(const std::string& chip_dir) {
         }
         if (here == here.root_path()) break;
     }
+    if (is_folder(installed_chips())) out.push_back(installed_chips());
     return out;
 }
 

@@ -9,7 +9,7 @@
 namespace sfumato::isa {
 
 /// Chip folders in the order of search: `chip_dir` alone if given, else the installed and the source tree's folder, found from the
-/// place of the running executable.
+/// place of the running executable, then the folder of the installed package the program was built with.
 std::vector<std::string> chip_folders(const std::string& chip_dir = "");
 
 /// Whole text of a chip file; throws InputError when it cannot be read.

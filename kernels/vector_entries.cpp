@@ -61,10 +61,10 @@ void add_vector_kernels(std::vector<Kernel>& out) {
         vector_entry("mul_add_relu", "Z = relu(X * Y + W), fused", {"X", "Y", "W"}, "Z", false, {3, 7, 2, 3}), out,
         [](const Sizes&, Values& v) { reference::mul_add_relu(v[0], v[1], v[2], v[3]); }, [](auto t) { return &mul_add_relu<decltype(t)>; });
     finish(
-        vector_entry("swiglu", "Y = silu(G) * U over X = [G | U]", {"X"}, "Y", true, {2, 8, 2, 6}), out,
+        vector_entry("swiglu", "Y = silu(G) * U over X = [G, U]", {"X"}, "Y", true, {2, 8, 2, 6}), out,
         [](const Sizes& s, Values& v) { reference::swiglu(v[0], v[1], s.at("m"), s.at("d")); }, [](auto t) { return &swiglu<decltype(t)>; });
     finish(
-        vector_entry("glu", "Y = A * sigmoid(B) over X = [A | B]", {"X"}, "Y", true, {2, 8, 2, 6}), out,
+        vector_entry("glu", "Y = A * sigmoid(B) over X = [A, B]", {"X"}, "Y", true, {2, 8, 2, 6}), out,
         [](const Sizes& s, Values& v) { reference::glu(v[0], v[1], s.at("m"), s.at("d")); }, [](auto t) { return &glu<decltype(t)>; });
 }
 

@@ -75,7 +75,12 @@ private:
         return {0};
     }
 
-    void note(const Finding& f, const Launch& l) {
+    void note(Finding f, const Launch& l) {
+        // the replay may meet the later instruction of the program first; the missing flag runs in the program's direction
+        if (f.fault == Fault::race && f.second < f.first) {
+            std::swap(f.first, f.second);
+            std::swap(f.a, f.b);
+        }
         const int a = f.first->instr->id, b = f.second ? f.second->instr->id : -1;
         const Key key{static_cast<int>(f.fault), f.fault == Fault::race ? std::min(a, b) : a, f.fault == Fault::race ? std::max(a, b) : -1};
         auto [it, fresh] = cases_.try_emplace(key);
