@@ -7,9 +7,12 @@ namespace sfumato::isa {
 
 std::int64_t Chip::count(CoreKind kind) const {
     switch (kind) {
-        case CoreKind::aic: return cores.aic;
-        case CoreKind::aiv: return cores.aiv;
-        case CoreKind::merged: return cores.merged;
+        case CoreKind::aic:
+            return cores.aic;
+        case CoreKind::aiv:
+            return cores.aiv;
+        case CoreKind::merged:
+            return cores.merged;
     }
     return 0;
 }
@@ -22,10 +25,11 @@ struct PathRow {
     Path path;
 };
 constexpr PathRow kPaths[] = {
-    {Space::ub, Space::gm, Path::gm_ub},     {Space::l1, Space::gm, Path::gm_l1},     {Space::gm, Space::ub, Path::ub_gm},   {Space::gm, Space::l1, Path::l1_gm},
-    {Space::gm, Space::l0c, Path::l0c_gm},   {Space::l1, Space::l0c, Path::l0c_l1},   {Space::ub, Space::l0c, Path::l0c_ub}, {Space::l0a, Space::l1, Path::l1_l0a},
-    {Space::l0b, Space::l1, Path::l1_l0b},   {Space::bt, Space::l1, Path::l1_bt},     {Space::fb, Space::l1, Path::l1_fb},   {Space::ub, Space::l1, Path::l1_ub},
-    {Space::l1, Space::ub, Path::ub_l1},     {Space::ub, Space::ub, Path::ub_ub},
+    {Space::ub, Space::gm, Path::gm_ub},   {Space::l1, Space::gm, Path::gm_l1},   {Space::gm, Space::ub, Path::ub_gm},
+    {Space::gm, Space::l1, Path::l1_gm},   {Space::gm, Space::l0c, Path::l0c_gm}, {Space::l1, Space::l0c, Path::l0c_l1},
+    {Space::ub, Space::l0c, Path::l0c_ub}, {Space::l0a, Space::l1, Path::l1_l0a}, {Space::l0b, Space::l1, Path::l1_l0b},
+    {Space::bt, Space::l1, Path::l1_bt},   {Space::fb, Space::l1, Path::l1_fb},   {Space::ub, Space::l1, Path::l1_ub},
+    {Space::l1, Space::ub, Path::ub_l1},   {Space::ub, Space::ub, Path::ub_ub},
 };
 
 }  // namespace

@@ -21,10 +21,10 @@ inline constexpr std::array<std::string_view, kPathCount> kPathNames{"gm_ub",  "
 
 /// Timing of one path. All zero: the chip does not have the path.
 struct PathTiming {
-    double rate = 0;         ///< bytes per cycle the path can carry
-    double start = 0;        ///< cycles from start of the instruction to the first byte, without L2 or HBM latency
-    double interval = 0;     ///< cycles before the next instruction of the pipe may start its own transfer
-    double row = 0;          ///< cycles each row (burst) costs beyond its bytes
+    double rate = 0;               ///< bytes per cycle the path can carry
+    double start = 0;              ///< cycles from start of the instruction to the first byte, without L2 or HBM latency
+    double interval = 0;           ///< cycles before the next instruction of the pipe may start its own transfer
+    double row = 0;                ///< cycles each row (burst) costs beyond its bytes
     std::int64_t outstanding = 1;  ///< transfers of the pipe that may be in flight
 };
 
@@ -72,7 +72,7 @@ struct Chip {
         double latency = 0;
     } cross;
     struct {
-        std::array<std::int64_t, kPipeCount> depth{};  ///< instructions a pipe's queue holds
+        std::array<std::int64_t, kPipeCount> depth{};                ///< instructions a pipe's queue holds
         double copy = 0, drain = 0, cube = 0, vector = 0, sync = 0;  ///< cycles of the scalar unit to issue one instruction of a family
         double loop = 0;                                             ///< cycles of the scalar unit per loop iteration
         double load = 0;                                             ///< cycles of a control load
@@ -89,16 +89,16 @@ struct Chip {
 
     struct {
         std::int64_t line = 0, capacity = 0, ways = 0;
-        double read_latency = 0, write_latency = 0;          ///< cycles
+        double read_latency = 0, write_latency = 0;            ///< cycles
         double read_rate = 0, write_rate = 0, total_rate = 0;  ///< bytes per cycle of the whole L2 (chip files give TB/s)
-        double same_line = 0;                                ///< cycles a line is busy for each core that reads it at the same time
-        bool hashed = false;                                 ///< the set index is a hash of the line address instead of its low bits
+        double same_line = 0;                                  ///< cycles a line is busy for each core that reads it at the same time
+        bool hashed = false;                                   ///< the set index is a hash of the line address instead of its low bits
     } l2;
     struct {
-        double total_rate = 0;                                ///< bytes per cycle of the whole device (chip files give TB/s)
-        double read_efficiency = 0, write_efficiency = 0;     ///< share of total_rate that a stream of only reads or only writes reaches
-        double latency = 0;                                   ///< cycles beyond the L2
-        double turnaround = 0;                                ///< share of bandwidth lost while reads and writes mix
+        double total_rate = 0;                             ///< bytes per cycle of the whole device (chip files give TB/s)
+        double read_efficiency = 0, write_efficiency = 0;  ///< share of total_rate that a stream of only reads or only writes reaches
+        double latency = 0;                                ///< cycles beyond the L2
+        double turnaround = 0;                             ///< share of bandwidth lost while reads and writes mix
         double read_rate() const { return total_rate * read_efficiency; }
         double write_rate() const { return total_rate * write_efficiency; }
     } hbm;
@@ -108,8 +108,8 @@ struct Chip {
         double shift = 0;                          ///< bytes per cycle of rows that do not start on a 32-byte block
     } gm;
     struct {
-        double head = 0;            ///< cycles from start of a core to its first instruction
-        double per_block = 0;       ///< cycles between the starts of consecutive cores
+        double head = 0;                           ///< cycles from start of a core to its first instruction
+        double per_block = 0;                      ///< cycles between the starts of consecutive cores
         double task_us = 0, task_per_core_us = 0;  ///< task time beyond core time: fixed, and per core started
         double mix_us = 0;                         ///< extra start of vector cores in a mixed kernel
     } launch;

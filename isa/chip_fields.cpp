@@ -105,7 +105,8 @@ void pipes(Rows& r, Chip& c) {
         const auto i = static_cast<std::size_t>(t);
         const std::string n(name(t));
         r.prefix = "cube.";
-        r.add("per_fractal." + n, Quantity::cycles, &c.cube.per_fractal[i], 0, kCycleLimit, "of one 16 x 16 x k_step step with " + n + " inputs; 0: not supported");
+        r.add("per_fractal." + n, Quantity::cycles, &c.cube.per_fractal[i], 0, kCycleLimit,
+              "of one 16 x 16 x k_step step with " + n + " inputs; 0: not supported");
         r.count("k_step." + n, c.cube.k_step[i], 1, 1024, "K elements of " + n + " one such step consumes");
     }
     r.cycles("interval", c.cube.interval, "added to each matrix instruction of a stream");

@@ -111,8 +111,8 @@ Chip load_chip(const std::string& name_or_file, const std::vector<std::string>& 
     if (std::find(names.begin(), names.end(), name_or_file) == names.end()) {
         const std::string near = nearest(name_or_file, names);
         if (names.empty()) throw InputError("no chip files found; give the folder with --chip-dir or a file ending in .json");
-        throw InputError("unknown chip '" + name_or_file + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?") + " (known: " + joined(names) +
-                         "; or give a file ending in .json)");
+        throw InputError("unknown chip '" + name_or_file + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?") +
+                         " (known: " + joined(names) + "; or give a file ending in .json)");
     }
     const std::string file = name_or_file + std::string(kSuffix);
     for (const std::string& folder : chip_folders(chip_dir)) {

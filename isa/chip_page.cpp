@@ -52,8 +52,8 @@ std::string number_rows(const ChipField& field, const std::vector<Part>& parts) 
     }
     std::string out;
     for (const auto& [names, v] : rows) {
-        out += "| `" + field.path + "` | " + names + " | " + as_written(*v) + " | " + cell(v->from.source) + " | " + v->from.confidence + " | " + cell(field.doc) +
-               (v->from.note.empty() ? "" : "; " + cell(v->from.note)) + " |\n";
+        out += "| `" + field.path + "` | " + names + " | " + as_written(*v) + " | " + cell(v->from.source) + " | " + v->from.confidence + " | " +
+               cell(field.doc) + (v->from.note.empty() ? "" : "; " + cell(v->from.note)) + " |\n";
     }
     return out;
 }
@@ -70,18 +70,21 @@ std::string chips_page(const std::string& chip_dir) {
         parts.push_back(std::move(part));
     }
     std::string out =
-        "# Chips\n\nGenerated from `isa/chips/*.json`. Every number has a unit, a source and a confidence: *published* (printed by the source), *measured*,\n"
-        "*derived* (arithmetic on other numbers, or calibrated on measurements) or *assumed* (then the reason stands beside it). `--set path=value[unit]`\n"
+        "# Chips\n\nGenerated from `isa/chips/*.json`. Every number has a unit, a source and a confidence: *published* (printed by the source), "
+        "*measured*,\n"
+        "*derived* (arithmetic on other numbers, or calibrated on measurements) or *assumed* (then the reason stands beside it). `--set "
+        "path=value[unit]`\n"
         "overrides any of them. Chip names below are short: B2 stands in `910B2` for Ascend910B2. A cycle is a period of the core clock.\n\n"
         "| chip | architecture | cores | clock | assumed numbers |\n|---|---|---|---|---|\n";
     for (const Part& p : parts) {
         int assumed = 0;
         for (const auto& [path, v] : p.values) assumed += v.from.confidence == "assumed" ? 1 : 0;
         const auto& c = p.chip.cores;
-        const std::string cores = p.chip.merged() ? std::to_string(c.merged) + " merged" + (c.vector_only > 0 ? ", " + std::to_string(c.vector_only) + " vector only" : "")
-                                                  : std::to_string(c.aic) + " cube, " + std::to_string(c.aiv) + " vector";
-        out += "| " + p.chip.name + " | " + p.chip.arch + " | " + cores + " | " + p.values.at("clock.core").value + " MHz | " + std::to_string(assumed) + " of " +
-               std::to_string(p.values.size()) + " |\n";
+        const std::string cores =
+            p.chip.merged() ? std::to_string(c.merged) + " merged" + (c.vector_only > 0 ? ", " + std::to_string(c.vector_only) + " vector only" : "")
+                            : std::to_string(c.aic) + " cube, " + std::to_string(c.aiv) + " vector";
+        out += "| " + p.chip.name + " | " + p.chip.arch + " | " + cores + " | " + p.values.at("clock.core").value + " MHz | " +
+               std::to_string(assumed) + " of " + std::to_string(p.values.size()) + " |\n";
     }
     out += "\n## Sources\n\n";
     for (const auto& [key, text] : sources) out += "- **" + key + "** " + text + "\n";

@@ -110,7 +110,8 @@ std::vector<std::string> children(const std::vector<ChipField>& table, const std
     return {names.begin(), names.end()};
 }
 
-void flatten(const json& j, const std::string& group, const std::string& pointer, const std::string& origin, const std::vector<ChipField>& table, Files& out) {
+void flatten(const json& j, const std::string& group, const std::string& pointer, const std::string& origin, const std::vector<ChipField>& table,
+             Files& out) {
     if (!j.is_object()) fail(at(origin, pointer), "must be an object, found " + std::string(j.type_name()));
     const std::vector<std::string> allowed = children(table, group);
     for (const auto& item : j.items()) {
@@ -144,7 +145,8 @@ void read_into(std::string_view text, const std::string& origin, const std::vect
         if (base.find('/') != std::string::npos || base.size() < 6 || base.substr(base.size() - 5) != ".json") {
             fail(at(origin, "/extends"), "'" + base + "' must be the plain name of a .json file of the same folder or of the chip folder");
         }
-        if (depth >= kExtendsLimit) fail(at(origin, "/extends"), "files extend each other in a circle or more than " + std::to_string(kExtendsLimit) + " deep");
+        if (depth >= kExtendsLimit)
+            fail(at(origin, "/extends"), "files extend each other in a circle or more than " + std::to_string(kExtendsLimit) + " deep");
         const std::string file = sibling_file(origin, base);
         if (file.empty()) fail(at(origin, "/extends"), "there is no file '" + base + "' beside it or in the chip folder");
         read_into(read_chip_file(file), file, table, depth + 1, out);
@@ -153,7 +155,8 @@ void read_into(std::string_view text, const std::string& origin, const std::vect
     if (j.contains("arch")) out.arch = string_of(j["arch"], at(origin, "/arch"), "arch");
     if (j.contains("sources")) {
         if (!j["sources"].is_object()) fail(at(origin, "/sources"), "must be an object of short name to text");
-        for (const auto& item : j["sources"].items()) out.sources[item.key()] = string_of(item.value(), at(origin, "/sources/" + item.key()), "a source");
+        for (const auto& item : j["sources"].items())
+            out.sources[item.key()] = string_of(item.value(), at(origin, "/sources/" + item.key()), "a source");
     }
     flatten(j, "", "", origin, table, out);
 }
@@ -190,7 +193,8 @@ void apply_set(const std::string& text, const std::vector<ChipField>& table, Fil
     }
     const auto old = out.leaves.find(path);
     if (unit.empty()) {
-        if (old == out.leaves.end()) fail(where, "chip '" + out.name + "' does not have this path, so the value needs a unit (" + units_of(field->quantity) + ")");
+        if (old == out.leaves.end())
+            fail(where, "chip '" + out.name + "' does not have this path, so the value needs a unit (" + units_of(field->quantity) + ")");
         unit = old->second.from.unit;
     }
     leaf.from = {value, unit, "command line", "assumed", "what-if given on the command line", "--set"};
@@ -224,13 +228,16 @@ void resolve(const ChipField& f, const Leaf& leaf, double clock_mhz) {
 /// What no single number can violate.
 void check_together(const Chip& c, const std::string& origin) {
     const bool split = c.cores.aic > 0 || c.cores.aiv > 0;
-    if (split == c.merged()) fail(at(origin, "/cores"), "a chip has either aic and aiv cores or merged cores, found aic " + std::to_string(c.cores.aic) + ", aiv " +
-                                                            std::to_string(c.cores.aiv) + ", merged " + std::to_string(c.cores.merged));
+    if (split == c.merged())
+        fail(at(origin, "/cores"), "a chip has either aic and aiv cores or merged cores, found aic " + std::to_string(c.cores.aic) + ", aiv " +
+                                       std::to_string(c.cores.aiv) + ", merged " + std::to_string(c.cores.merged));
     if (split && (c.cores.aic == 0 || c.cores.aiv % c.cores.aic != 0)) {
-        fail(at(origin, "/cores"), "aiv must be a multiple of aic, found aic " + std::to_string(c.cores.aic) + ", aiv " + std::to_string(c.cores.aiv));
+        fail(at(origin, "/cores"),
+             "aiv must be a multiple of aic, found aic " + std::to_string(c.cores.aic) + ", aiv " + std::to_string(c.cores.aiv));
     }
     if (c.l2.capacity % (c.l2.line * c.l2.ways) != 0) {
-        fail(at(origin, "/memory/l2"), "capacity " + std::to_string(c.l2.capacity) + " is not a multiple of line x ways = " + std::to_string(c.l2.line * c.l2.ways));
+        fail(at(origin, "/memory/l2"),
+             "capacity " + std::to_string(c.l2.capacity) + " is not a multiple of line x ways = " + std::to_string(c.l2.line * c.l2.ways));
     }
 }
 

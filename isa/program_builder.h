@@ -54,9 +54,7 @@ public:
         p.buffers.push_back(b);
         return static_cast<int>(p.buffers.size()) - 1;
     }
-    Operand at(int buffer, Expr offset = {}, Expr slot = {}) {
-        return {p.buffers[static_cast<std::size_t>(buffer)].space, buffer, slot, offset};
-    }
+    Operand at(int buffer, Expr offset = {}, Expr slot = {}) { return {p.buffers[static_cast<std::size_t>(buffer)].space, buffer, slot, offset}; }
     Operand gm(int tensor, Expr offset = {}) { return {Space::gm, tensor, {}, offset}; }
 
     /// Everything built inside `body` runs on cores of this kind.
@@ -140,8 +138,7 @@ public:
         c.unit_flag = unit_flag;
         return instr(Op::mmad, c);
     }
-    int fix(Operand dst, Operand src, std::int64_t rows, std::int64_t cols, std::int64_t dst_pitch, bool unit_flag = false,
-            DType out = DType::f16) {
+    int fix(Operand dst, Operand src, std::int64_t rows, std::int64_t cols, std::int64_t dst_pitch, bool unit_flag = false, DType out = DType::f16) {
         Drain d;
         d.dst = dst;
         d.src = src;

@@ -15,8 +15,8 @@ using I = std::int64_t;
 struct ReadPlan {
     bool to_l1 = false;  ///< cube cores, ND to NZ; else vector cores, GM to UB
     I m = 0, n = 0, cores = 1, tile_m = 1, tile_n = 1;
-    I repeat = 1;        ///< the whole share again and again
-    I splits = 1;        ///< column splits, each repeated before the next
+    I repeat = 1;               ///< the whole share again and again
+    I splits = 1;               ///< column splits, each repeated before the next
     bool everyone_all = false;  ///< every core reads the whole matrix, starting at its own share, past the L2
 };
 isa::Program read_kernel(const ReadPlan&);
@@ -28,7 +28,8 @@ struct AddPlan {
 };
 isa::Program add_kernel(const AddPlan&);
 
-/// Framework moves and fills: `bytes` dealt to the cores in chunks; loads and stores take turns (profiles show shares that sum to one); `read` false: a constant, or one row written again and again.
+/// Framework moves and fills: `bytes` dealt to the cores in chunks; loads and stores take turns (profiles show shares that sum to one); `read` false:
+/// a constant, or one row written again and again.
 struct MovePlan {
     I bytes = 0, cores = 1, chunk_bytes = 65536, buffers = 1;
     I setup = 0;  ///< scalar cycles before the first transfer (tiling data, addresses)
@@ -54,10 +55,10 @@ isa::Program nd2nz_kernel(const Nd2NzPlan&);
 struct MatmulPlan {
     I m = 0, n = 0, k = 0, cores = 24;
     I base_m = 128, base_n = 256, base_k = 64;
-    I step_a = 1, step_b = 1;     ///< K steps per load of A and of B
-    I buffers = 2;                ///< L1 buffers of each operand; 1: load and use take turns
-    I single_m = 0, single_n = 0; ///< a core's share; 0: tiles dealt one by one in row order
-    I passes = 1;                 ///< the rows are done in this many passes (L2 split)
+    I step_a = 1, step_b = 1;      ///< K steps per load of A and of B
+    I buffers = 2;                 ///< L1 buffers of each operand; 1: load and use take turns
+    I single_m = 0, single_n = 0;  ///< a core's share; 0: tiles dealt one by one in row order
+    I passes = 1;                  ///< the rows are done in this many passes (L2 split)
     I out_bytes = 2;
     bool f32_out = false, unit_flag = false;
     I setup = 0, per_tile = 0, per_step = 0;  ///< scalar cycles before the first load, per base block and per K step: the template's bookkeeping

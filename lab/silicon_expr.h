@@ -8,8 +8,8 @@ namespace sfumato::lab::silicon {
 struct X {
     isa::ProgramBuilder* b = nullptr;
     isa::Expr e;
-    operator isa::Amount() const { return e; }   // NOLINT: implicit by design
-    operator isa::Expr() const { return e; }     // NOLINT
+    operator isa::Amount() const { return e; }  // NOLINT: implicit by design
+    operator isa::Expr() const { return e; }    // NOLINT
 };
 inline X lift(isa::ProgramBuilder& b, std::int64_t v) { return {&b, b.num(v)}; }
 inline X lift(isa::ProgramBuilder& b, isa::Expr e) { return {&b, e}; }

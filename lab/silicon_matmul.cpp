@@ -19,9 +19,9 @@ constexpr I kBytes = 2;  // inputs are f16
 struct Matmul {
     const MatmulPlan& p;
     isa::ProgramBuilder b{"matmul"};
-    int a = -1, bt = -1, c = -1;             // tensors
+    int a = -1, bt = -1, c = -1;  // tensors
     int a1 = -1, b1 = -1, l0a = -1, l0b = -1, l0c = -1;
-    X a_load, b_load, step;                  // running counters: loads of A and B so far, K steps so far
+    X a_load, b_load, step;  // running counters: loads of A and B so far, K steps so far
 
     explicit Matmul(const MatmulPlan& plan) : p(plan) {}
     X counter(const char* name) { return lift(b, b.sym(name, isa::SymbolKind::counter)); }
@@ -37,8 +37,8 @@ void load(Matmul& k, bool of_a, X row, X first_k, X rows) {
     const X id = slot + (of_a ? 0 : kIdsOfB);
     const I cols = p.base_k * (of_a ? p.step_a : p.step_b), physical = of_a ? p.base_m : p.base_n;
     k.b.wait(Pipe::mte1, Pipe::mte2, id.e);
-    k.b.copy(Op::mov_gm_l1_nz, k.b.at(of_a ? k.a1 : k.b1, {}, slot), k.b.gm(of_a ? k.a : k.bt, (row * p.k + first_k) * kBytes), rows, least(lift(k.b, cols), p.k - first_k),
-             DType::f16, physical, p.k);
+    k.b.copy(Op::mov_gm_l1_nz, k.b.at(of_a ? k.a1 : k.b1, {}, slot), k.b.gm(of_a ? k.a : k.bt, (row * p.k + first_k) * kBytes), rows,
+             least(lift(k.b, cols), p.k - first_k), DType::f16, physical, p.k);
     k.b.set(Pipe::mte2, Pipe::mte1, id.e);
 }
 
@@ -54,10 +54,16 @@ void multiply(Matmul& k, X kk, X group, X rows, X cols) {
         const X slot = loads % p.buffers, id = slot + (of_a ? 0 : kIdsOfB);
         const I physical = of_a ? p.base_m : p.base_n;
         const X inside = kk % steps;
-        const auto when_first = [&](const std::function<void()>& f) { if (steps == 1) f(); else b.when(is_zero(inside), f); };
+        const auto when_first = [&](const std::function<void()>& f) {
+            if (steps == 1)
+                f();
+            else
+                b.when(is_zero(inside), f);
+        };
         when_first([&] { b.wait(Pipe::mte2, Pipe::mte1, id.e); });
         const isa::Operand src = b.at(of_a ? k.a1 : k.b1, inside * (p.base_k * physical * kBytes), slot);
-        if (of_a) b.copy(Op::mov_l1_l0a, b.at(k.l0a, {}, half), src, rows, p.base_k, DType::f16, 0, physical);
+        if (of_a)
+            b.copy(Op::mov_l1_l0a, b.at(k.l0a, {}, half), src, rows, p.base_k, DType::f16, 0, physical);
         else {
             isa::Copy c;
             c.dst = b.at(k.l0b, {}, half);
@@ -77,8 +83,10 @@ void multiply(Matmul& k, X kk, X group, X rows, X cols) {
             b.set(Pipe::mte1, Pipe::mte2, (loads % p.buffers + (of_a ? 0 : kIdsOfB)).e);
             k.bump(loads);
         };
-        if (steps == 1) f();
-        else b.when(is_zero((kk + 1) % steps), f);
+        if (steps == 1)
+            f();
+        else
+            b.when(is_zero((kk + 1) % steps), f);
     };
     extract(true);
     extract(false);
@@ -117,13 +125,17 @@ void tile(Matmul& k, X row, X col, X rows, X cols) {
             for (const bool of_a : {true, false}) {
                 const I s = of_a ? p.step_a : p.step_b;
                 const auto f = [&] { load(k, of_a, of_a ? row : col, (first + kk) * p.base_k, of_a ? rows : cols); };
-                if (s == 1) f();
-                else b.when(is_zero(kk % s), f);
+                if (s == 1)
+                    f();
+                else
+                    b.when(is_zero(kk % s), f);
             }
             multiply(k, kk, first, rows, cols);
         };
-        if (group == 1) body(lift(b, 0));
-        else b.loop(count, [&](isa::Expr kk) { body(lift(b, kk)); });
+        if (group == 1)
+            body(lift(b, 0));
+        else
+            b.loop(count, [&](isa::Expr kk) { body(lift(b, kk)); });
     });
     b.set(Pipe::m, Pipe::fix);
     b.wait(Pipe::m, Pipe::fix);
@@ -179,9 +191,8 @@ isa::Program matmul_kernel(const MatmulPlan& p) {
                 const X row_first = lift(b, pass) * pass_m + m_core * p.single_m;
                 const X row_end = least((lift(b, pass) + 1) * pass_m, row_first + p.single_m);
                 b.loop(ceil_div(row_end - row_first, p.base_m), [&](isa::Expr i) {
-                    b.loop(ceil_div(col_end - col_first, p.base_n), [&](isa::Expr j) {
-                        clipped(row_first + lift(b, i) * p.base_m, col_first + lift(b, j) * p.base_n, row_end, col_end);
-                    });
+                    b.loop(ceil_div(col_end - col_first, p.base_n),
+                           [&](isa::Expr j) { clipped(row_first + lift(b, i) * p.base_m, col_first + lift(b, j) * p.base_n, row_end, col_end); });
                 });
             });
         }

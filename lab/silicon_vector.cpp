@@ -60,8 +60,10 @@ isa::Program read_kernel(const ReadPlan& p) {
             return;
         }
         for (I split = 0; split < p.splits; ++split) {
-            if (p.repeat == 1) tiles(id * share_m, split * split_n, split_n);
-            else b.loop(p.repeat, [&](isa::Expr) { tiles(id * share_m, split * split_n, split_n); });
+            if (p.repeat == 1)
+                tiles(id * share_m, split * split_n, split_n);
+            else
+                b.loop(p.repeat, [&](isa::Expr) { tiles(id * share_m, split * split_n, split_n); });
         }
     });
     return b.build(p.cores);
@@ -69,7 +71,8 @@ isa::Program read_kernel(const ReadPlan& p) {
 
 isa::Program add_kernel(const AddPlan& p) {
     isa::ProgramBuilder b("add");
-    const int x = b.tensor("x", DType::f16, {p.m, p.n}), y = b.tensor("y", DType::f16, {p.m, p.n}), z = b.tensor("z", DType::f16, {p.m, p.n}, isa::Role::out);
+    const int x = b.tensor("x", DType::f16, {p.m, p.n}), y = b.tensor("y", DType::f16, {p.m, p.n}),
+              z = b.tensor("z", DType::f16, {p.m, p.n}, isa::Role::out);
     constexpr I kSlot = 32768;  // the source's buffers hold 16384 elements whatever the chunk
     const I slots = p.double_buffer ? 2 : 1;
     const int ub = b.buffer("ub", isa::Space::ub, kSlot * 3 * slots);
@@ -194,7 +197,8 @@ isa::Program nd2nz_kernel(const Nd2NzPlan& p) {
         const X count = lift(b, base) + most(lift(b, 0), least(lift(b, 1), extra - row_split));
         for (int s = 0; s < 2; ++s) b.set(Pipe::v, Pipe::mte2, s), b.set(Pipe::mte3, Pipe::v, s);
         b.loop(count * col_tiles, [&](isa::Expr i) {
-            const X slot = lift(b, i) % 2, row = (first + lift(b, i) / col_tiles) * p.tile_m, col = (col_split * col_tiles + lift(b, i) % col_tiles) * p.tile_n;
+            const X slot = lift(b, i) % 2, row = (first + lift(b, i) / col_tiles) * p.tile_m,
+                    col = (col_split * col_tiles + lift(b, i) % col_tiles) * p.tile_n;
             const X height = least(lift(b, p.tile_m), p.m - row);
             b.wait(Pipe::v, Pipe::mte2, slot.e);
             b.copy(Op::mov_gm_ub, b.at(nd, {}, slot), b.gm(src, (row * p.n + col) * 2), height, p.tile_n, DType::f16, 0, p.n);
@@ -217,7 +221,8 @@ isa::Program nd2nz_kernel(const Nd2NzPlan& p) {
             b.set(Pipe::v, Pipe::mte2, slot.e);
             b.set(Pipe::v, Pipe::mte3, slot.e);
             b.wait(Pipe::v, Pipe::mte3, slot.e);
-            b.copy(Op::mov_ub_gm, b.gm(dst, (row + col / kC0 * p.m) * 32), b.at(nz, {}, slot), columns, height * kC0, DType::f16, p.m * kC0, p.stride * kC0);
+            b.copy(Op::mov_ub_gm, b.gm(dst, (row + col / kC0 * p.m) * 32), b.at(nz, {}, slot), columns, height * kC0, DType::f16, p.m * kC0,
+                   p.stride * kC0);
             b.set(Pipe::mte3, Pipe::v, slot.e);
         });
         for (int s = 0; s < 2; ++s) b.wait(Pipe::v, Pipe::mte2, s), b.wait(Pipe::mte3, Pipe::v, s);

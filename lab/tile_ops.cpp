@@ -62,8 +62,10 @@ private:
 // Two sources: a repeat per 256 bytes; rows shorter than a repeat take one each.
 void binary(Sequence& s, Op op) {
     const I row_blocks = s.t.row_bytes() / isa::kBlockBytes;
-    if (s.t.row_bytes() >= isa::kRepeatBytes) s.vector(op, kDst, 0, kSrc1, s.lanes(), s.t.rows() * s.t.row_bytes() / isa::kRepeatBytes);
-    else s.vector(op, kDst, 0, kSrc1, s.t.cols(), s.t.rows(), row_blocks, row_blocks, row_blocks);
+    if (s.t.row_bytes() >= isa::kRepeatBytes)
+        s.vector(op, kDst, 0, kSrc1, s.lanes(), s.t.rows() * s.t.row_bytes() / isa::kRepeatBytes);
+    else
+        s.vector(op, kDst, 0, kSrc1, s.t.cols(), s.t.rows(), row_blocks, row_blocks, row_blocks);
 }
 // One source: the tile is contiguous, so rows do not matter.
 void unary(Sequence& s, Op op) {
@@ -184,7 +186,8 @@ DType type_of(const std::string& word) {
         const char* text;
         DType type;
     };
-    constexpr Name kNames[] = {{"half", DType::f16}, {"float", DType::f32}, {"int16_t", DType::i16}, {"int32_t", DType::i32}, {"uint8_t", DType::u8}, {"int8_t", DType::i8}};
+    constexpr Name kNames[] = {{"half", DType::f16},    {"float", DType::f32},  {"int16_t", DType::i16},
+                               {"int32_t", DType::i32}, {"uint8_t", DType::u8}, {"int8_t", DType::i8}};
     for (const Name& n : kNames)
         if (word == n.text) return n.type;
     return DType::f32;
@@ -203,8 +206,10 @@ Tile parse_tile(const std::string& shape) {
             word += c;
             continue;
         }
-        if (!word.empty() && std::isdigit(static_cast<unsigned char>(word[0]))) t.n.push_back(numbers_in(word)[0]);
-        else if (word.find("::") == std::string::npos && word != "true" && word != "false") types.push_back(word);
+        if (!word.empty() && std::isdigit(static_cast<unsigned char>(word[0])))
+            t.n.push_back(numbers_in(word)[0]);
+        else if (word.find("::") == std::string::npos && word != "true" && word != "false")
+            types.push_back(word);
         word.clear();
     }
     if (!types.empty()) t.type = type_of(types.size() > 1 ? types[1] : types[0]);

@@ -71,11 +71,13 @@ struct PipeWord {
     const char* word;
     isa::Pipe pipe;
 };
-constexpr PipeWord kPipeWords[] = {{"mac", isa::Pipe::m},     {"cube", isa::Pipe::m},       {"scalar", isa::Pipe::s},  {"mte1", isa::Pipe::mte1}, {"l1_to_l0", isa::Pipe::mte1},
-                                   {"mte2", isa::Pipe::mte2}, {"gm_load", isa::Pipe::mte2}, {"mte3", isa::Pipe::mte3}, {"fixpipe", isa::Pipe::fix}, {"store", isa::Pipe::fix},
-                                   {"vec", isa::Pipe::v}};
+constexpr PipeWord kPipeWords[] = {{"mac", isa::Pipe::m},         {"cube", isa::Pipe::m},    {"scalar", isa::Pipe::s},     {"mte1", isa::Pipe::mte1},
+                                   {"l1_to_l0", isa::Pipe::mte1}, {"mte2", isa::Pipe::mte2}, {"gm_load", isa::Pipe::mte2}, {"mte3", isa::Pipe::mte3},
+                                   {"fixpipe", isa::Pipe::fix},   {"store", isa::Pipe::fix}, {"vec", isa::Pipe::v}};
 
-bool ends(const std::string& s, const std::string& tail) { return s.size() >= tail.size() && s.compare(s.size() - tail.size(), tail.size(), tail) == 0; }
+bool ends(const std::string& s, const std::string& tail) {
+    return s.size() >= tail.size() && s.compare(s.size() - tail.size(), tail.size(), tail) == 0;
+}
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 bool read_pipe(const MeasuredRow& r, const Outcome& o, double& out, MetricKind& kind) {
@@ -110,10 +112,13 @@ bool read_metric(const MeasuredRow& r, const Experiment& e, const Outcome& o, do
         const double cores = o.total_cycles / (o.core_mean_us * o.clock_mhz);
         return kind = MetricKind::task_time, out = e.flops / o.task_us / (cores * 8192.0 * o.clock_mhz), true;
     }
-    if (m == "mte2_bandwidth") return kind = MetricKind::bandwidth, out = in_unit(o.read_bytes, o.pipe_us[static_cast<std::size_t>(isa::Pipe::mte2)], r.unit) , true;
+    if (m == "mte2_bandwidth")
+        return kind = MetricKind::bandwidth, out = in_unit(o.read_bytes, o.pipe_us[static_cast<std::size_t>(isa::Pipe::mte2)], r.unit), true;
     if (has(m, "bandwidth")) {
         const bool of_task = has(r.notes, "task duration"), of_core = has(r.notes, "core time");
-        const double us = of_task ? o.task_us : of_core || has(m, "read_write") ? o.core_mean_us : o.pipe_us[static_cast<std::size_t>(isa::Pipe::mte2)];
+        const double us = of_task                           ? o.task_us
+                          : of_core || has(m, "read_write") ? o.core_mean_us
+                                                            : o.pipe_us[static_cast<std::size_t>(isa::Pipe::mte2)];
         return kind = MetricKind::bandwidth, out = in_unit(e.bytes, us, r.unit), true;
     }
     return read_pipe(r, o, out, kind);
@@ -153,7 +158,9 @@ void count(Validation& v) {
     }
     for (auto& [family, list] : errors) summarise(v.families[family], list);
     summarise(v.total, all);
-    const auto mean = [](FamilyResult& f) { if (f.core_rows > 0) f.core_mean_abs_error /= static_cast<double>(f.core_rows); };
+    const auto mean = [](FamilyResult& f) {
+        if (f.core_rows > 0) f.core_mean_abs_error /= static_cast<double>(f.core_rows);
+    };
     for (auto& [family, f] : v.families) mean(f);
     mean(v.total);
     if (scored > 0) v.instruction_score = score / scored;

@@ -28,16 +28,16 @@ struct RowResult {
     bool expressed = false;
     MetricKind kind = MetricKind::other;
     double predicted = 0;
-    double error = 0;       ///< (predicted - measured) / measured; of ratios the difference
-    std::string note;       ///< what ran, or why the row was skipped
-    std::string experiment; ///< rows with the same text share one run
+    double error = 0;        ///< (predicted - measured) / measured; of ratios the difference
+    std::string note;        ///< what ran, or why the row was skipped
+    std::string experiment;  ///< rows with the same text share one run
     std::string chip;
-    std::string explanation;  ///< of an error beyond 30 %, "not explained" when there is none
+    std::string explanation;   ///< of an error beyond 30 %, "not explained" when there is none
     bool calibration = false;  ///< the row's value was looked at when the mechanisms were fitted: no evidence
 };
 struct FamilyResult {
     std::int64_t rows = 0, expressed = 0;
-    std::map<std::string, std::int64_t> skipped;  ///< reason -> rows
+    std::map<std::string, std::int64_t> skipped;                         ///< reason -> rows
     double mean_abs_error = 0, median_abs_error = 0, max_abs_error = 0;  ///< over the expressed rows
     std::int64_t core_rows = 0;
     double core_mean_abs_error = 0;  ///< over rows of kind core_time
@@ -47,7 +47,7 @@ struct Validation {
     std::vector<RowResult> rows;
     std::map<std::string, FamilyResult> families;
     FamilyResult total;
-    std::optional<double> instruction_score;  ///< mean over instruction rows of max(0, 1 - |error|)
+    std::optional<double> instruction_score;         ///< mean over instruction rows of max(0, 1 - |error|)
     std::map<std::string, std::string> assumptions;  ///< chip -> hash, model version and so on
     double wall_s = 0;
 };

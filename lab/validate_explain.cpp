@@ -18,12 +18,21 @@ struct Reason {
 };
 constexpr Reason kReasons[] = {
     {"copy_fill", "", "4096,1,8,128",
-     "8.4 MB take what HBM needs to write 8.4 MB (0.81 TB/s): L2 was full of dirty lines of earlier kernels, which the fresh output evicts; a run here starts with a clean L2"},
-    {"eltwise", "", "mte3", "writes into L2 queue behind the reads of other cores on silicon; the model lets them pass, so the store pipe is busy for less of the same total"},
-    {"ub_bank", "ND2NZ", "mte3", "writes into L2 queue behind the reads of other cores on silicon; the model lets them pass, so the store pipe is busy for less of the same total"},
-    {"eltwise", "", "scalar_time", "a few microseconds of the C++ loop around the transfers (address arithmetic, buffer selection) that the program text does not hold"},
-    {"instr_cycles", "PTO TColMax", "", "390 cycles for one row: one cycle per 32 bytes, which neither a vector copy nor a vmax of 48 repeats needs; the sequence that was measured is not known"},
-    {"instr_cycles", "PTO TColSum", "", "less than the 15 dependent vadd that row after row needs: the measured sequence folds halves, which the printed shape does not tell"},
+     "8.4 MB take what HBM needs to write 8.4 MB (0.81 TB/s): L2 was full of dirty lines of earlier kernels, which the fresh output evicts; a run "
+     "here starts with a clean L2"},
+    {"eltwise", "", "mte3",
+     "writes into L2 queue behind the reads of other cores on silicon; the model lets them pass, so the store pipe is busy for less of the same "
+     "total"},
+    {"ub_bank", "ND2NZ", "mte3",
+     "writes into L2 queue behind the reads of other cores on silicon; the model lets them pass, so the store pipe is busy for less of the same "
+     "total"},
+    {"eltwise", "", "scalar_time",
+     "a few microseconds of the C++ loop around the transfers (address arithmetic, buffer selection) that the program text does not hold"},
+    {"instr_cycles", "PTO TColMax", "",
+     "390 cycles for one row: one cycle per 32 bytes, which neither a vector copy nor a vmax of 48 repeats needs; the sequence that was measured is "
+     "not known"},
+    {"instr_cycles", "PTO TColSum", "",
+     "less than the 15 dependent vadd that row after row needs: the measured sequence folds halves, which the printed shape does not tell"},
     {"instr_cycles", "PTO TAbs", "", "printed 4 cycles above one per repeat; the float row of the same table has the usual drain"},
     {"instr_cycles", "PTO TLoad", "_dn_", "the test passes a stride shorter than the rows; what the DMA did with it is not known"},
 };
@@ -34,7 +43,8 @@ std::string explain(const MeasuredRow& r, MetricKind, double error) {
     if (std::abs(error) <= kLimit) return "";
     for (const Reason& e : kReasons) {
         const std::string part = e.part;
-        const bool named = part.empty() || r.metric.find(part) != std::string::npos || r.shape.find(part) != std::string::npos || r.notes.find(part) != std::string::npos;
+        const bool named = part.empty() || r.metric.find(part) != std::string::npos || r.shape.find(part) != std::string::npos ||
+                           r.notes.find(part) != std::string::npos;
         if (r.family == e.family && r.kernel.rfind(e.kernel, 0) == 0 && named) return e.why;
     }
     return "not explained";

@@ -21,9 +21,9 @@ struct Soc {
     const char* chip;
 };
 /// The first match counts. Rows that name only the class get the 24-core or 20-core part with the clock the data sheet gives.
-constexpr Soc kSocs[] = {{"910B1 (", "Ascend910B1"},  {"910B1/A3", "Ascend910B1"}, {"910B4 (", "Ascend910B4"}, {"910B2 or 910C", ""},
-                         {"910B2", "Ascend910B2"},    {"910B3", "Ascend910B3"},    {"A2 (20", "Ascend910B3"},  {"A2 (24", "Ascend910B1"},
-                         {"910B-class", "Ascend910B1"}, {"A2/A3", "Ascend910B1"},  {"dav-2201", "Ascend910B1"}, {"dav-c220", "Ascend910B1"}};
+constexpr Soc kSocs[] = {{"910B1 (", "Ascend910B1"},    {"910B1/A3", "Ascend910B1"}, {"910B4 (", "Ascend910B4"},  {"910B2 or 910C", ""},
+                         {"910B2", "Ascend910B2"},      {"910B3", "Ascend910B3"},    {"A2 (20", "Ascend910B3"},   {"A2 (24", "Ascend910B1"},
+                         {"910B-class", "Ascend910B1"}, {"A2/A3", "Ascend910B1"},    {"dav-2201", "Ascend910B1"}, {"dav-c220", "Ascend910B1"}};
 
 I element_bytes(const std::string& dtype) {
     for (const char* four : {"FLOAT", "float", "FP32", "INT32"})
@@ -55,8 +55,9 @@ Expressed read(const Row& r, silicon::ReadPlan p) {
     Experiment e;
     e.kind = p.to_l1 ? isa::CoreKind::aic : isa::CoreKind::aiv;
     e.bytes = static_cast<double>(p.m * p.n * 2 * p.repeat * (p.everyone_all ? p.cores : 1));
-    e.key = "read " + std::to_string(p.m) + "x" + std::to_string(p.n) + " f16 to " + (p.to_l1 ? "L1 (ND to NZ)" : "UB") + ", tile " + std::to_string(p.tile_m) + "x" +
-            std::to_string(p.tile_n) + ", " + std::to_string(p.cores) + " cores" + (p.repeat > 1 ? ", " + std::to_string(p.repeat) + " times" : "") +
+    e.key = "read " + std::to_string(p.m) + "x" + std::to_string(p.n) + " f16 to " + (p.to_l1 ? "L1 (ND to NZ)" : "UB") + ", tile " +
+            std::to_string(p.tile_m) + "x" + std::to_string(p.tile_n) + ", " + std::to_string(p.cores) + " cores" +
+            (p.repeat > 1 ? ", " + std::to_string(p.repeat) + " times" : "") +
             (p.splits > 1 ? " in " + std::to_string(p.splits) + " column splits" : "") + (p.everyone_all ? ", every core reads all, past L2" : "");
     e.build = [p](const isa::Chip&) { return silicon::read_kernel(p); };
     return {true, e, ""};
@@ -97,8 +98,9 @@ Expressed add(const Row& r) {
     p.spread_banks = step == 6;
     Experiment e;
     e.bytes = static_cast<double>(p.m * p.n * 2 * (r.metric == "read_bandwidth" ? 2 : 3));
-    e.key = "add " + r.shape + " f16, " + std::to_string(p.cores) + " cores, chunk " + std::to_string(p.chunk) + (p.double_buffer ? ", double buffer" : "") +
-            (p.bypass ? ", reads past L2" : "") + (p.spread_banks ? ", sources in different bank groups" : "");
+    e.key = "add " + r.shape + " f16, " + std::to_string(p.cores) + " cores, chunk " + std::to_string(p.chunk) +
+            (p.double_buffer ? ", double buffer" : "") + (p.bypass ? ", reads past L2" : "") +
+            (p.spread_banks ? ", sources in different bank groups" : "");
     e.build = [p](const isa::Chip&) { return silicon::add_kernel(p); };
     return {true, e, ""};
 }
@@ -119,7 +121,10 @@ Expressed move(const Row& r, bool reads) {
     Experiment e;
     e.warm_share = 0.6;
     e.bytes = static_cast<double>(p.bytes * (reads ? 2 : 1));
-    e.key = std::string(reads ? "move " : p.broadcast_bytes > 0 ? "broadcast to " : "fill ") + std::to_string(p.bytes) + " bytes, " + std::to_string(p.cores) + " cores, chunks of 64 KiB";
+    e.key = std::string(reads                   ? "move "
+                        : p.broadcast_bytes > 0 ? "broadcast to "
+                                                : "fill ") +
+            std::to_string(p.bytes) + " bytes, " + std::to_string(p.cores) + " cores, chunks of 64 KiB";
     if (p.broadcast_bytes > 0) p.chunk_bytes = p.broadcast_bytes;
     e.build = [p](const isa::Chip&) { return silicon::move_kernel(p); };
     return {true, e, ""};
@@ -127,19 +132,33 @@ Expressed move(const Row& r, bool reads) {
 Expressed copy(const Row& r) { return move(r, true); }
 Expressed fill(const Row& r) { return move(r, false); }
 
-/// Scenarios of the bank test: where x, y and z lie. 16 KiB apart is the same bank and group; 64 KiB another bank; 256 B the other half of the groups.
+/// Scenarios of the bank test: where x, y and z lie. 16 KiB apart is the same bank and group; 64 KiB another bank; 256 B the other half of the
+/// groups.
 Expressed banks(const Row& r) {
     constexpr I kBank = 65536, kHalf = 256, kBuffer = 16384;
     const I scenario = first_number(after(r.shape, "scenario "), 0);
     silicon::BankPlan p;
     switch (scenario) {
-        case 1: p.y = kBank + kHalf, p.z = 2 * kBank; break;
-        case 2: p.y = kBuffer, p.z = 2 * kBank; break;
-        case 3: p.y = kBank + kHalf, p.z = kBuffer + kHalf; break;
-        case 4: p.y = kBank + kHalf, p.z = kBuffer; break;
-        case 7: p.y = kBank + kHalf, p.z = 2 * kBank, p.src0_block = 0, p.src0_repeat = 1; break;
-        case 8: p.y = kBank + kHalf, p.z = 2 * kBank, p.src0_block = 0, p.src0_repeat = 8; break;
-        default: return no("the row prints no buffer addresses");
+        case 1:
+            p.y = kBank + kHalf, p.z = 2 * kBank;
+            break;
+        case 2:
+            p.y = kBuffer, p.z = 2 * kBank;
+            break;
+        case 3:
+            p.y = kBank + kHalf, p.z = kBuffer + kHalf;
+            break;
+        case 4:
+            p.y = kBank + kHalf, p.z = kBuffer;
+            break;
+        case 7:
+            p.y = kBank + kHalf, p.z = 2 * kBank, p.src0_block = 0, p.src0_repeat = 1;
+            break;
+        case 8:
+            p.y = kBank + kHalf, p.z = 2 * kBank, p.src0_block = 0, p.src0_repeat = 8;
+            break;
+        default:
+            return no("the row prints no buffer addresses");
     }
     Experiment e;
     e.ticks_per_unit = 37;  // the system counter runs at 50 MHz, the core at 1850
@@ -163,7 +182,8 @@ Expressed nd2nz(const Row& r) {
     return {true, e, ""};
 }
 
-/// Bookkeeping of the vendor's Matmul API on the scalar unit, by template: cycles before the first load, per base block and per K step, from its own scalar times.
+/// Bookkeeping of the vendor's Matmul API on the scalar unit, by template: cycles before the first load, per base block and per K step, from its own
+/// scalar times.
 struct Template {
     I setup, per_tile, per_step;
 };
@@ -175,7 +195,8 @@ Experiment matmul(silicon::MatmulPlan p, const std::string& how) {
     Experiment e;
     e.kind = isa::CoreKind::aic;
     e.flops = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
-    e.key = "matmul " + std::to_string(p.m) + "x" + std::to_string(p.n) + "x" + std::to_string(p.k) + (p.f32_out ? " f16 to f32, " : " f16, ") + std::to_string(p.cores) + " cores, " + how;
+    e.key = "matmul " + std::to_string(p.m) + "x" + std::to_string(p.n) + "x" + std::to_string(p.k) + (p.f32_out ? " f16 to f32, " : " f16, ") +
+            std::to_string(p.cores) + " cores, " + how;
     e.unit_flag = p.unit_flag;
     e.build = [p](const isa::Chip&) { return silicon::matmul_kernel(p); };
     return e;
@@ -262,7 +283,7 @@ Expressed hit_rate_matmul(const Row& r) {
 struct Entry {
     const char* kernel;  ///< the row's kernel begins with this; the first match counts
     Expressed (*express)(const Row&);
-    bool calibration;    ///< a number of the chip file was chosen with rows of this kernel in view
+    bool calibration;  ///< a number of the chip file was chosen with rows of this kernel in view
 };
 constexpr Entry kEntries[] = {
     {"GM->UB read, staggered", read_ub_all, true},

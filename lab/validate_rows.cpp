@@ -30,9 +30,12 @@ std::vector<Record> records_of(const std::string& text, const std::string& origi
     for (std::size_t i = 0; i < text.size(); ++i) {
         const char c = text[i];
         if (quoted) {
-            if (c == '"' && i + 1 < text.size() && text[i + 1] == '"') cell += text[++i];
-            else if (c == '"') quoted = false;
-            else cell += c;
+            if (c == '"' && i + 1 < text.size() && text[i + 1] == '"')
+                cell += text[++i];
+            else if (c == '"')
+                quoted = false;
+            else
+                cell += c;
         } else if (c == '"') {
             quoted = any = true;
         } else if (c == ',') {
@@ -56,9 +59,10 @@ struct Column {
     const char* name;
     std::string MeasuredRow::*member;
 };
-constexpr Column kColumns[] = {{"id", &MeasuredRow::id},         {"soc", &MeasuredRow::soc},       {"kernel", &MeasuredRow::kernel},         {"shape", &MeasuredRow::shape},
-                               {"dtype", &MeasuredRow::dtype},   {"tiling", &MeasuredRow::tiling}, {"metric", &MeasuredRow::metric},         {"unit", &MeasuredRow::unit},
-                               {"source", &MeasuredRow::source}, {"notes", &MeasuredRow::notes},   {"confidence", &MeasuredRow::confidence}, {"family", &MeasuredRow::family}};
+constexpr Column kColumns[] = {
+    {"id", &MeasuredRow::id},         {"soc", &MeasuredRow::soc},       {"kernel", &MeasuredRow::kernel},         {"shape", &MeasuredRow::shape},
+    {"dtype", &MeasuredRow::dtype},   {"tiling", &MeasuredRow::tiling}, {"metric", &MeasuredRow::metric},         {"unit", &MeasuredRow::unit},
+    {"source", &MeasuredRow::source}, {"notes", &MeasuredRow::notes},   {"confidence", &MeasuredRow::confidence}, {"family", &MeasuredRow::family}};
 
 }  // namespace
 
@@ -81,7 +85,8 @@ std::vector<MeasuredRow> parse_rows(const std::string& csv, const std::string& o
         const Record& r = records[i];
         const std::string where = origin + ":" + std::to_string(r.line) + ": ";
         if (r.cells.size() != records[0].cells.size()) {
-            throw isa::InputError(where + "found " + std::to_string(r.cells.size()) + " cells, the first line has " + std::to_string(records[0].cells.size()));
+            throw isa::InputError(where + "found " + std::to_string(r.cells.size()) + " cells, the first line has " +
+                                  std::to_string(records[0].cells.size()));
         }
         MeasuredRow row;
         for (const Column& c : kColumns) row.*(c.member) = r.cells[at[c.name]];

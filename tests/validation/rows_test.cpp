@@ -15,7 +15,8 @@ namespace {
 
 const std::string kHead = "id,soc,kernel,shape,dtype,tiling,metric,value,unit,source,confidence,notes,family\n";
 
-lab::MeasuredRow row(const std::string& family, const std::string& kernel, const std::string& shape, const std::string& tiling, const std::string& metric, double value = 1) {
+lab::MeasuredRow row(const std::string& family, const std::string& kernel, const std::string& shape, const std::string& tiling,
+                     const std::string& metric, double value = 1) {
     lab::MeasuredRow r;
     r.id = "T";
     r.soc = "910B1 (24 AIC/48 AIV @1.85 GHz)";
@@ -58,7 +59,8 @@ TEST_CASE("a row is mapped by its own words") {
     REQUIRE(read.ok);
     CHECK(read.experiment.chip == "Ascend910B1");
     CHECK_THAT(read.experiment.key, Contains("read 12288x12288 f16 to UB, tile 64x1024, 48 cores"));
-    const lab::Expressed step = lab::express(row("matmul", "Matmul high-level API", "M=N=K=8192 (B transposed)", "case 6: + L2 split on M", "aic_time"));
+    const lab::Expressed step =
+        lab::express(row("matmul", "Matmul high-level API", "M=N=K=8192 (B transposed)", "case 6: + L2 split on M", "aic_time"));
     REQUIRE(step.ok);
     CHECK(step.experiment.flops == 2.0 * 8192 * 8192 * 8192);
 }
@@ -71,15 +73,17 @@ TEST_CASE("a row that cannot be run says why") {
     CHECK_THAT(lab::express(row("bandwidth", "GM->UB read", "12288,12288", "48 AIV", "mte2_time")).why, Contains("prints no tile"));
     CHECK_THAT(lab::express(row("copy_fill", "MemSet", "(workspace) -> N/A", "blockDim 40", "aiv_time")).why, Contains("prints no size"));
     CHECK_THAT(lab::express(row("matmul", "Matmul MIX", "M=64 N=256 K=384", "1 AIC + 2 AIV", "aic_time")).why, Contains("MIX"));
-    CHECK_THAT(lab::express(row("instr_cycles", "PTO TGather", "half_16x16 <half,16,16>", "single op", "expected_cycles")).why, Contains("no sequence for TGather"));
+    CHECK_THAT(lab::express(row("instr_cycles", "PTO TGather", "half_16x16 <half,16,16>", "single op", "expected_cycles")).why,
+               Contains("no sequence for TGather"));
     // 64 x 64 floats are 64 repeats: five cycles cannot be their time
-    CHECK_THAT(lab::express(row("instr_cycles", "PTO TRowMin", "float_64x64 <float,64,64>", "single op", "expected_cycles", 5)).why, Contains("below one cycle"));
+    CHECK_THAT(lab::express(row("instr_cycles", "PTO TRowMin", "float_64x64 <float,64,64>", "single op", "expected_cycles", 5)).why,
+               Contains("below one cycle"));
 }
 
 TEST_CASE("every published row is either run or refused with a reason") {
-    std::ifstream in("tests/validation/rows_published.csv", std::ios::binary);
+    std::ifstream in("tests/validation/rows.csv", std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-    const auto rows = lab::parse_rows(text, "rows_published.csv");
+    const auto rows = lab::parse_rows(text, "rows.csv");
     REQUIRE(rows.size() > 300);
     std::size_t run = 0;
     for (const lab::MeasuredRow& r : rows) {

@@ -25,7 +25,9 @@ bool begins(const std::string& s, const std::string& head) { return s.rfind(head
 }  // namespace
 
 TEST_CASE("reads from HBM are within 10 % on average and 15 % each") {
-    const auto rows = rows_of("tests/validation/rows_c220.csv", [](const auto& r) { return begins(r.kernel, "GM->") && r.metric == "mte2_time" && r.tiling != "48 AIV, tile 1x64"; });
+    const auto rows = rows_of("tests/validation/rows.csv", [](const auto& r) {
+        return r.family == "c220" && begins(r.kernel, "GM->") && r.metric == "mte2_time" && r.tiling != "48 AIV, tile 1x64";
+    });
     REQUIRE(rows.size() >= 6);
     const lab::Validation v = lab::validate(rows);
     CHECK(v.total.expressed == static_cast<std::int64_t>(rows.size()));
@@ -34,7 +36,7 @@ TEST_CASE("reads from HBM are within 10 % on average and 15 % each") {
 }
 
 TEST_CASE("bandwidth follows the L2 hit rate of published matmuls") {
-    const auto rows = rows_of("tests/validation/rows_c220.csv", [](const auto& r) { return r.family == "hit_rate"; });
+    const auto rows = rows_of("tests/validation/rows.csv", [](const auto& r) { return r.family == "hit_rate"; });
     REQUIRE(rows.size() == 4);
     const lab::Validation v = lab::validate(rows);
     for (const lab::RowResult& r : v.rows) {
@@ -44,7 +46,7 @@ TEST_CASE("bandwidth follows the L2 hit rate of published matmuls") {
 }
 
 TEST_CASE("bank conflicts cost what 1000 Adds of silicon cost, and scenarios keep their order") {
-    const auto rows = rows_of("tests/validation/rows_published.csv", [](const auto& r) { return r.family == "ub_bank"; });
+    const auto rows = rows_of("tests/validation/rows.csv", [](const auto& r) { return r.family == "ub_bank"; });
     const lab::Validation v = lab::validate(rows);
     REQUIRE(v.total.expressed >= 10);
     CHECK(v.families.at("ub_bank").core_mean_abs_error < 0.10);
@@ -57,14 +59,14 @@ TEST_CASE("bank conflicts cost what 1000 Adds of silicon cost, and scenarios kee
 }
 
 TEST_CASE("tile operations keep a mean precision of 0.8") {
-    const auto rows = rows_of("tests/validation/rows_published.csv", [](const auto& r) { return r.family == "instr_cycles"; });
+    const auto rows = rows_of("tests/validation/rows.csv", [](const auto& r) { return r.family == "instr_cycles"; });
     const lab::Validation v = lab::validate(rows);
     REQUIRE(v.instruction_score);
     CHECK(*v.instruction_score >= 0.80);
 }
 
 TEST_CASE("the page names families, every row that ran and every reason for one that did not") {
-    const auto rows = rows_of("tests/validation/rows_published.csv", [](const auto& r) { return r.family == "ub_bank" || r.kernel == "MemSet"; });
+    const auto rows = rows_of("tests/validation/rows.csv", [](const auto& r) { return r.family == "ub_bank" || r.kernel == "MemSet"; });
     const lab::Validation v = lab::validate(rows);
     const std::string page = lab::validation_page(v);
     for (const lab::RowResult& r : v.rows) CHECK(page.find(r.expressed ? "| " + r.row.id : r.note) != std::string::npos);

@@ -52,7 +52,8 @@ TEST_CASE("a syntax error names line and column") {
 
 TEST_CASE("an unknown key names its JSON pointer and the nearest key") {
     CHECK_THAT(message(with(R"("clok": {})")), Contains("at /clok: unknown key 'clok'; did you mean 'clock'?"));
-    CHECK_THAT(message(with(R"("memory": {"l2": {"capcity": 1}})")), Contains("at /memory/l2/capcity: unknown key 'capcity'; did you mean 'capacity'?"));
+    CHECK_THAT(message(with(R"("memory": {"l2": {"capcity": 1}})")),
+               Contains("at /memory/l2/capcity: unknown key 'capcity'; did you mean 'capacity'?"));
     CHECK_THAT(message(with(R"("clock": {"core": {"value": 1, "unit": "GHz", "source": "S1", "confidense": "x"}})")),
                Contains("at /clock/core/confidense: unknown key 'confidense' in a number; did you mean 'confidence'?"));
 }
@@ -65,30 +66,37 @@ TEST_CASE("a missing number names its JSON pointer, its meaning and its units") 
 }
 
 TEST_CASE("a path is described wholly or not at all") {
-    CHECK_THAT(message(with(R"("paths": {"l1_ub": {"rate": )" + number("128", "B/cycle") + "}}")), Contains("at /paths/l1_ub/start: missing number: paths.l1_ub.start"));
+    CHECK_THAT(message(with(R"("paths": {"l1_ub": {"rate": )" + number("128", "B/cycle") + "}}")),
+               Contains("at /paths/l1_ub/start: missing number: paths.l1_ub.start"));
 }
 
 TEST_CASE("a number needs value, unit, source and confidence, and an assumed one its reason") {
     CHECK_THAT(message(with(R"("clock": {"core": 1800})")), Contains("at /clock/core: a number is written {\"value\"") && Contains("found number"));
     CHECK_THAT(message(with(R"("clock": {"core": {"value": 1, "unit": "GHz", "source": "S1"}})")), Contains("needs the key 'confidence'"));
-    CHECK_THAT(message(with(R"("clock": {"core": )" + number("1", "GHz", R"("source": "", "confidence": "measured")") + "}")), Contains("a number without a source"));
+    CHECK_THAT(message(with(R"("clock": {"core": )" + number("1", "GHz", R"("source": "", "confidence": "measured")") + "}")),
+               Contains("a number without a source"));
     CHECK_THAT(message(with(R"("clock": {"core": )" + number("1", "GHz", R"("source": "S1", "confidence": "sure")") + "}")),
                Contains("'sure' is not one of published, measured, derived, assumed"));
-    CHECK_THAT(message(with(R"("clock": {"core": )" + number("1", "GHz", R"("source": "S1", "confidence": "assumed")") + "}")), Contains("needs a 'note'"));
-    CHECK_THAT(message(with(R"("clock": {"core": )" + number("\"fast\"", "GHz") + "}")), Contains("at /clock/core/value: must be a number, found string"));
+    CHECK_THAT(message(with(R"("clock": {"core": )" + number("1", "GHz", R"("source": "S1", "confidence": "assumed")") + "}")),
+               Contains("needs a 'note'"));
+    CHECK_THAT(message(with(R"("clock": {"core": )" + number("\"fast\"", "GHz") + "}")),
+               Contains("at /clock/core/value: must be a number, found string"));
     CHECK_THAT(message(with(R"("memory": {"l2": {"hashed": )" + number("1", "bool") + "}}")), Contains("must be true or false, found 1"));
 }
 
 TEST_CASE("a unit of another quantity is refused with those allowed") {
-    CHECK_THAT(message(with(R"("clock": {"core": )" + number("1", "GB/s") + "}")), Contains("unit 'GB/s' does not fit clock.core; allowed: MHz, GHz"));
+    CHECK_THAT(message(with(R"("clock": {"core": )" + number("1", "GB/s") + "}")),
+               Contains("unit 'GB/s' does not fit clock.core; allowed: MHz, GHz"));
     CHECK_THAT(message(with(R"("memory": {"hbm": {"bandwidth": )" + number("1", "ns") + "}}")), Contains("allowed: B/cycle, GB/s, GiB/s, TB/s"));
 }
 
 TEST_CASE("a number out of range or not whole is refused with the range") {
     CHECK_THAT(message(with(R"("clock": {"core": )" + number("-1", "GHz") + "}")), Contains("clock.core = -1000 is outside 1 to 100000 MHz"));
     CHECK_THAT(message(with(R"("flags": {"ids": )" + number("2.5", "1") + "}")), Contains("flags.ids must be a whole number, found 2.5"));
-    CHECK_THAT(message(with(R"("memory": {"l2": {"ways": )" + number("23", "1") + "}}")), Contains("at /memory/l2: capacity") && Contains("is not a multiple of line x ways"));
-    CHECK_THAT(message(with(R"("cores": {"merged": )" + number("2", "1") + "}")), Contains("at /cores: a chip has either aic and aiv cores or merged cores"));
+    CHECK_THAT(message(with(R"("memory": {"l2": {"ways": )" + number("23", "1") + "}}")),
+               Contains("at /memory/l2: capacity") && Contains("is not a multiple of line x ways"));
+    CHECK_THAT(message(with(R"("cores": {"merged": )" + number("2", "1") + "}")),
+               Contains("at /cores: a chip has either aic and aiv cores or merged cores"));
     CHECK_THAT(message(with(R"("cores": {"aiv": )" + number("47", "1") + "}")), Contains("aiv must be a multiple of aic, found aic 24, aiv 47"));
 }
 
@@ -102,7 +110,8 @@ TEST_CASE("extending names a plain file that exists, without a circle") {
 }
 
 TEST_CASE("an override needs a known path and a value; the nearest path is offered") {
-    CHECK_THAT(message(with(""), {"memory.hbm.bandwith=1"}), Contains("a chip has no number 'memory.hbm.bandwith'; did you mean 'memory.hbm.bandwidth'?"));
+    CHECK_THAT(message(with(""), {"memory.hbm.bandwith=1"}),
+               Contains("a chip has no number 'memory.hbm.bandwith'; did you mean 'memory.hbm.bandwidth'?"));
     CHECK_THAT(message(with(""), {"clock.core"}), Contains("write path=value, for example memory.hbm.bandwidth=3.2TB/s"));
     CHECK_THAT(message(with(""), {"clock.core=fast"}), Contains("'fast' is not a number"));
     CHECK_THAT(message(with(""), {"clock.core=1parsec"}), Contains("unit 'parsec' does not fit clock.core; allowed: MHz, GHz"));

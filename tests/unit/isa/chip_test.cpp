@@ -14,7 +14,8 @@ constexpr const char* kFolder = "isa/chips";
 }
 
 TEST_CASE("every chip of the folder loads and is listed by name") {
-    const std::vector<std::string> want{"Ascend310", "Ascend310P3", "Ascend910A", "Ascend910B1", "Ascend910B2", "Ascend910B3", "Ascend910B4", "Ascend910C"};
+    const std::vector<std::string> want{"Ascend310",   "Ascend310P3", "Ascend910A",  "Ascend910B1",
+                                        "Ascend910B2", "Ascend910B3", "Ascend910B4", "Ascend910C"};
     REQUIRE(chip_names(kFolder) == want);
     for (const std::string& name : want) {
         const Chip c = load_chip(name, {}, kFolder);
@@ -43,7 +44,8 @@ TEST_CASE("product peaks follow from cores, cube and clock") {
     const auto peak = [](const char* name) {
         const Chip c = load_chip(name, {}, kFolder);
         const auto f16 = static_cast<std::size_t>(DType::f16);
-        return static_cast<double>(c.cores.aic + c.cores.merged) * 2 * 256 * static_cast<double>(c.cube.k_step[f16]) / c.cube.per_fractal[f16] * c.cores.clock_mhz * 1e-6;
+        return static_cast<double>(c.cores.aic + c.cores.merged) * 2 * 256 * static_cast<double>(c.cube.k_step[f16]) / c.cube.per_fractal[f16] *
+               c.cores.clock_mhz * 1e-6;
     };
     CHECK(peak("Ascend910B1") == Approx(363.7).epsilon(0.001));
     CHECK(peak("Ascend910B2") == Approx(353.9).epsilon(0.001));
