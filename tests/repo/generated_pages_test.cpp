@@ -49,7 +49,7 @@ TEST_CASE("Links between the pages lead to files that exist") {
         const std::string text = file(page.string());
         for (std::sregex_iterator i(text.begin(), text.end(), link), end; i != end; ++i) {
             const std::string target = (*i)[1];
-            if (target.find("://") != std::string::npos) continue;
+            if (target.find("://") != std::string::npos || target.find(' ') != std::string::npos) continue;  // another site; a lambda in code
             INFO(page.string() << " links to " << target);
             CHECK(fs::exists(page.parent_path() / target));
         }
