@@ -17,3 +17,7 @@ find_package(PkgConfig QUIET)
 sfumato_need(PkgConfig_FOUND pkg-config)
 pkg_check_modules(systemc QUIET IMPORTED_TARGET systemc)
 sfumato_need(systemc_FOUND libsystemc-dev)
+find_package(Protobuf QUIET)  # before ONNX, whose targets refer to it
+sfumato_need(Protobuf_FOUND "libprotobuf-dev protobuf-compiler")
+find_package(ONNX QUIET CONFIG)
+sfumato_need(ONNX_FOUND libonnx-dev)
