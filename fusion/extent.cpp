@@ -13,6 +13,9 @@ namespace {
 
 using isa::InputError;
 
+constexpr std::size_t kMostTerms = 256, kMostFactors = 32;
+constexpr int kLargestOperation = 400;  // operands of one operation, those of nested ones included
+
 std::int64_t checked_add(std::int64_t a, std::int64_t b) {
     std::int64_t r;
     if (__builtin_add_overflow(a, b, &r)) throw InputError("a shape overflows 64 bits: " + std::to_string(a) + " + " + std::to_string(b));
@@ -70,6 +73,7 @@ std::optional<std::int64_t> Extent::constant() const {
 void Extent::add(const Term& t) {
     const auto at = std::lower_bound(terms_.begin(), terms_.end(), t, [](const Term& x, const Term& y) { return x.factors < y.factors; });
     if (at == terms_.end() || at->factors != t.factors) {
+        if (terms_.size() >= kMostTerms) throw InputError("a shape is a sum of more than " + std::to_string(kMostTerms) + " terms");
         if (t.coefficient != 0) terms_.insert(at, t);
         return;
     }
@@ -91,6 +95,7 @@ Extent operator*(const Extent& a, const Extent& b) {
         for (const auto& y : b.terms_) {
             Extent::Term t{checked_mul(x.coefficient, y.coefficient), x.factors};
             t.factors.insert(t.factors.end(), y.factors.begin(), y.factors.end());
+            if (t.factors.size() > kMostFactors) throw InputError("a shape is a product of more than " + std::to_string(kMostFactors) + " symbols");
             std::sort(t.factors.begin(), t.factors.end());
             r.add(t);
         }
@@ -118,8 +123,25 @@ Extent Symbols::fresh(const std::string& prefix) {
 
 Extent Symbols::intern(Kind kind, const Extent& a, const Extent& b) {
     const auto [it, is_new] = interned_.try_emplace({kind, {a, b}}, static_cast<Atom>(atoms_.size()));
-    if (is_new) atoms_.push_back({kind, "", {}, a, b});
+    if (!is_new) return Extent::of(it->second);
+    const int operands = 1 + size(a) + size(b);
+    if (operands > kLargestOperation) {  // the result is any size, and the same one each time
+        const Extent unknown = fresh("unk");
+        it->second = unknown.terms()[0].factors[0];
+        return unknown;
+    }
+    atoms_.push_back({kind, "", {}, a, b, operands});
+    atoms_.back().range = bound(atoms_.back());
     return Extent::of(it->second);
+}
+
+int Symbols::size(const Extent& e) const {
+    int n = 0;
+    for (const auto& t : e.terms()) {
+        ++n;
+        for (const Atom f : t.factors) n += atoms_[f].size;
+    }
+    return n;
 }
 
 Extent Symbols::floor_div(const Extent& a, const Extent& b) {
@@ -162,6 +184,12 @@ Extent Symbols::minimum(const Extent& a, const Extent& b) {
     return a < b ? intern(Kind::minimum, a, b) : intern(Kind::minimum, b, a);
 }
 
+Extent Symbols::broadcast(const Extent& a, const Extent& b) {
+    if (a == b || b == Extent(1)) return a;
+    if (a == Extent(1)) return b;
+    return a < b ? intern(Kind::broadcast, a, b) : intern(Kind::broadcast, b, a);
+}
+
 Extent Symbols::maximum(const Extent& a, const Extent& b) {
     if (a == b) return a;
     const Range x = range(a - b);
@@ -177,6 +205,22 @@ void Symbols::set_range(const std::string& name, Range r) {
     const auto text = [](Range x) { return std::to_string(x.low) + "~" + (x.high == Range::kUnbounded ? "-1" : std::to_string(x.high)); };
     if (both.low > both.high) throw InputError("symbol " + name + ": the range " + text(r) + " leaves nothing of " + text(old));
     old = both;
+    for (Definition& d : atoms_)  // operands stand before the operations on them
+        if (d.kind != Kind::named) d.range = bound(d);
+}
+
+Range Symbols::bound(const Definition& d) const {
+    const Range a = range(d.a), b = range(d.b);
+    switch (d.kind) {
+        case Kind::named: return d.range;
+        case Kind::minimum: return {std::min(a.low, b.low), std::min(a.high, b.high)};
+        case Kind::maximum:
+        case Kind::broadcast: return {d.kind == Kind::broadcast ? std::min(a.low, b.low) : std::max(a.low, b.low), std::max(a.high, b.high)};
+        case Kind::modulo: return {0, b.high == Range::kUnbounded ? b.high : std::max<std::int64_t>(b.high - 1, 0)};
+        case Kind::floor_div: break;  // by a positive divisor, which is what shapes do; anything else is not bounded
+    }
+    if (b.low < 1) return {INT64_MIN, Range::kUnbounded};
+    return {fusion::floor_div(a.low, a.low < 0 ? b.low : b.high), a.high == Range::kUnbounded ? a.high : fusion::floor_div(a.high, a.high < 0 ? b.high : b.low)};
 }
 
 Range Symbols::range(const std::string& name) const {
@@ -188,23 +232,7 @@ Range Symbols::range(const Extent& e) const {
     Range sum{0, 0};
     for (const auto& t : e.terms()) {
         Range p{1, 1};
-        for (const Atom f : t.factors) {
-            const Definition& d = atoms_[f];
-            Range r = d.range;
-            if (d.kind != Kind::named) {
-                const Range a = range(d.a), b = range(d.b);
-                switch (d.kind) {
-                    case Kind::minimum: r = {std::min(a.low, b.low), std::min(a.high, b.high)}; break;
-                    case Kind::maximum: r = {std::max(a.low, b.low), std::max(a.high, b.high)}; break;
-                    case Kind::modulo: r = {0, b.high == Range::kUnbounded ? b.high : std::max<std::int64_t>(b.high - 1, 0)}; break;
-                    default:  // floor division by a positive divisor, which is what shapes do; anything else is not bounded
-                        if (b.low < 1) r = {INT64_MIN, Range::kUnbounded};
-                        else
-                            r = {fusion::floor_div(a.low, a.low < 0 ? b.low : b.high), a.high == Range::kUnbounded ? a.high : fusion::floor_div(a.high, a.high < 0 ? b.high : b.low)};
-                }
-            }
-            p = product(p, r);
-        }
+        for (const Atom f : t.factors) p = product(p, atoms_[f].range);
         p = scaled(p, t.coefficient);
         sum = {p.low == INT64_MIN || sum.low == INT64_MIN ? INT64_MIN : saturate(static_cast<__int128>(sum.low) + p.low),
                p.high == Range::kUnbounded || sum.high == Range::kUnbounded ? Range::kUnbounded : saturate(static_cast<__int128>(sum.high) + p.high)};
@@ -253,6 +281,11 @@ std::int64_t Symbols::evaluate(const Extent& e, const Bindings& bindings) const 
                     case Kind::floor_div: v = fusion::floor_div(a, b); break;
                     case Kind::modulo: v = a - fusion::floor_div(a, b) * b; break;
                     case Kind::minimum: v = std::min(a, b); break;
+                    case Kind::broadcast:
+                        if (a != b && a != 1 && b != 1)
+                            throw InputError("extents " + to_text(d.a) + " = " + std::to_string(a) + " and " + to_text(d.b) + " = " + std::to_string(b) + " do not broadcast");
+                        v = a == 1 ? b : a;
+                        break;
                     default: v = std::max(a, b);
                 }
             }
@@ -274,6 +307,7 @@ std::string Symbols::to_text(const Extent& e) const {
             case Kind::modulo: return call("mod", ", ");
             case Kind::minimum: return call("min", ", ");
             case Kind::maximum: return call("max", ", ");
+            case Kind::broadcast: return call("broadcast", ", ");
         }
         return "?";
     };

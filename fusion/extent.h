@@ -48,11 +48,12 @@ struct Range {
     bool operator==(const Range&) const = default;
 };
 
-/// The symbols of one model. Operations that leave the polynomials (floor division, modulo, minimum, maximum) are interned, so the same
-/// operation on the same operands is the same atom. Overflow of 64 bits throws isa::InputError.
+/// The symbols of one model. Operations that leave the polynomials (floor division, modulo, minimum, maximum, broadcast) are interned, so the
+/// same operation on the same operands is the same atom. Overflow of 64 bits throws isa::InputError, and so do polynomials of more than 256
+/// terms or of degree above 32; an operation nested beyond any use becomes a new symbol. So hostile models stay small.
 class Symbols {
 public:
-    enum class Kind : std::uint8_t { named, floor_div, modulo, minimum, maximum };
+    enum class Kind : std::uint8_t { named, floor_div, modulo, minimum, maximum, broadcast };
     Extent named(const std::string& name);           ///< the symbol of this name, made when new
     Extent fresh(const std::string& prefix);         ///< a new symbol prefix_0, prefix_1...: an unknown or data-dependent size
     Extent floor_div(const Extent&, const Extent&);  ///< exact where the divisor divides every term; division by 0 throws InputError
@@ -60,6 +61,10 @@ public:
     Extent modulo(const Extent&, const Extent&);
     Extent minimum(const Extent&, const Extent&);
     Extent maximum(const Extent&, const Extent&);
+    /// Two extents that meet in a broadcast and are not known to be equal: at run time they are, or one is 1 and gives way to the other.
+    Extent broadcast(const Extent&, const Extent&);
+    /// The extent with symbols replaced by others, through operations too.
+    Extent substitute(const Extent&, const std::map<std::string, Extent>&);
 
     bool contains(const std::string& name) const { return by_name_.count(name) != 0; }
     void set_range(const std::string& name, Range);  ///< narrows; an empty intersection throws InputError with both ranges
@@ -74,14 +79,20 @@ private:
     struct Definition {
         Kind kind = Kind::named;
         std::string name;  ///< of named symbols
-        Range range;
-        Extent a, b;  ///< operands of the rest
+        Range range;      ///< of operations: what the operands' ranges give
+        Extent a, b;      ///< operands of the rest
+        int size = 1;     ///< operands in all, repeated ones counted again: bounds depth and text
     };
+    Range bound(const Definition&) const;
+    int size(const Extent&) const;
     Extent intern(Kind, const Extent& a, const Extent& b);
     std::vector<Definition> atoms_;
     std::map<std::string, Atom> by_name_;
     std::map<std::pair<Kind, std::pair<Extent, Extent>>, Atom> interned_;
     std::map<std::string, int> fresh_;
 };
+
+/// The reverse of Symbols::to_text. Other text, a dim_param as it stands in files, is the name of one symbol as a whole.
+Extent parse_extent(Symbols&, std::string_view);
 
 }  // namespace sfumato::fusion

@@ -68,6 +68,7 @@ NodeId Graph::add_node(Node n) {
     const auto id = static_cast<NodeId>(nodes_.size());
     for (const ValueId in : n.inputs)
         if (in != kNone) values_[in].users.push_back(id);
+    for (const auto& [key, outer] : n.captures) values_[outer].users.push_back(id);
     for (const ValueId out : n.outputs) {
         if (out == kNone) continue;
         if (values_[out].producer != kNone) throw InputError("the value " + values_[out].name + " has two producers in graph " + name);
@@ -100,6 +101,7 @@ void Graph::detach(NodeId id) {
         if (out != kNone) values_[out].producer = kNone;
     for (const ValueId in : n.inputs)
         if (in != kNone) drop_one(values_[in].users, id);
+    for (const auto& [key, outer] : n.captures) drop_one(values_[outer].users, id);
     n.dead = true;
     n.body.reset();
     --alive_;
@@ -118,6 +120,8 @@ void Graph::replace_uses(ValueId from, ValueId to) {
     for (const NodeId user : values_[from].users) {
         for (ValueId& in : nodes_[user].inputs)
             if (in == from) in = to;
+        for (auto& [key, outer] : nodes_[user].captures)
+            if (outer == from) outer = to;
         values_[to].users.push_back(user);
     }
     values_[from].users.clear();
@@ -158,6 +162,8 @@ std::vector<NodeId> Graph::order() const {
         if (nodes_[id].dead) continue;
         for (const ValueId in : nodes_[id].inputs)
             if (in != kNone && values_[in].producer != kNone) ++waiting[id];
+        for (const auto& [key, outer] : nodes_[id].captures)
+            if (values_[outer].producer != kNone) ++waiting[id];
         if (waiting[id] == 0) ready.push(id);
     }
     std::vector<NodeId> out;

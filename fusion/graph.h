@@ -37,7 +37,8 @@ struct Value {
     std::optional<Shape> shape;                     ///< empty: rank unknown
     std::optional<std::vector<Extent>> content;     ///< elements of a small integer tensor of rank 0 or 1, known up to symbols
     TensorPtr constant;                             ///< a true constant: an initializer that no caller can override, or folded
-    bool weight = false;                            ///< constant of unknown value (structure files): never changes between runs
+    TensorPtr fallback;                             ///< of a graph input that a caller may leave out: its default. No rewrite may read it
+    bool weight = false;                            ///< constant of unknown value (structure files), no graph input: never changes between runs
     NodeId producer = kNone;                        ///< kNone for inputs and constants
     std::vector<NodeId> users;                      ///< a node stands here once per use
     int outputs = 0;                                ///< how many times it is an output of the graph
@@ -48,6 +49,9 @@ struct Node {
     std::string name;
     std::vector<ValueId> inputs;  ///< kNone where an optional input is left out
     std::vector<ValueId> outputs; ///< kNone where an optional output is left out
+    /// Values of this graph that the node's subgraphs read beyond its inputs, each with the name under which their `captured` lists know it.
+    /// They count as uses (users, order) and follow rewrites, so the link holds when a value is renamed or replaced.
+    std::vector<std::pair<std::string, ValueId>> captures;
     std::map<std::string, Attribute> attributes;
     int version = 0;              ///< opset of the model's import for this node's domain
     GraphPtr body;                ///< of a FusionGroup: the fused nodes; inputs and outputs correspond by position
@@ -69,7 +73,7 @@ public:
     std::string name;
     std::vector<ValueId> inputs;   ///< in the order of the model
     std::map<std::string, std::string> metadata;
-    /// Values of the enclosing graph that a subgraph (If, Loop, Scan) reads by name: (name, local value). Empty at the top.
+    /// Values of the enclosing graph that a subgraph (If, Loop, Scan) reads: (name in the node's `captures`, local value). Empty at the top.
     std::vector<std::pair<std::string, ValueId>> captured;
 
     Symbols& symbols() const { return *symbols_; }

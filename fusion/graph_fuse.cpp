@@ -78,23 +78,22 @@ NodeId fuse(Graph& g, const std::vector<NodeId>& nodes, const std::string& patte
     group.attributes["pattern"] = pattern;
     std::map<ValueId, ValueId> local;
     std::vector<ValueId> results;
+    const auto inner = [&](ValueId v) {
+        if (v == kNone) return kNone;
+        auto it = local.find(v);
+        if (it == local.end()) {
+            it = local.emplace(v, body->add_value(description(g.value(v)))).first;
+            if (!g.value(v).constant) {  // constants go along; everything else comes in
+                body->inputs.push_back(it->second);
+                group.inputs.push_back(v);
+            }
+        }
+        return it->second;
+    };
     for (const NodeId id : ordered) {
         Node copy = detached(g.node(id));
-        for (const ValueId v : g.node(id).inputs) {
-            if (v == kNone) {
-                copy.inputs.push_back(kNone);
-                continue;
-            }
-            auto it = local.find(v);
-            if (it == local.end()) {
-                it = local.emplace(v, body->add_value(description(g.value(v)))).first;
-                if (!g.value(v).constant) {  // constants go along; everything else comes in
-                    body->inputs.push_back(it->second);
-                    group.inputs.push_back(v);
-                }
-            }
-            copy.inputs.push_back(it->second);
-        }
+        for (const ValueId v : g.node(id).inputs) copy.inputs.push_back(inner(v));
+        for (auto& [key, v] : copy.captures) v = inner(v);
         for (const ValueId v : g.node(id).outputs) {
             copy.outputs.push_back(v == kNone ? kNone : local.emplace(v, body->add_value(description(g.value(v)))).first->second);
             if (v == kNone) continue;
@@ -136,6 +135,7 @@ void unfuse(Graph& g, NodeId id) {
     for (const NodeId inner : body->order()) {
         Node copy = detached(body->node(inner));
         for (const ValueId v : body->node(inner).inputs) copy.inputs.push_back(map(v));
+        for (auto& [key, v] : copy.captures) v = map(v);
         for (const ValueId v : body->node(inner).outputs) copy.outputs.push_back(map(v));
         g.add_node(std::move(copy));
     }

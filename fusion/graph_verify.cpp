@@ -38,6 +38,7 @@ struct Checker {
             arity(n);
             for (const ValueId v : n.inputs)
                 if (v != kNone) uses[v].insert(id);
+            for (const auto& [key, v] : n.captures) uses[v].insert(id);
             for (const ValueId v : n.outputs)
                 if (v != kNone && !producers.emplace(v, id).second) say(n, "its output " + g.value(v).name + " has another producer");
         }

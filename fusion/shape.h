@@ -10,6 +10,7 @@ namespace sfumato::fusion {
 struct ShapeContext {
     Graph& graph;
     NodeId id;
+    int depth = 0;  ///< control nodes around the graph
 
     const Node& node() const { return graph.node(id); }
     Symbols& symbols() const { return graph.symbols(); }
@@ -19,6 +20,10 @@ struct ShapeContext {
     void set_type(std::size_t output, ElemType);
     void set_shape(std::size_t output, Shape);
     void set_content(std::size_t output, std::vector<Extent>);
+    void set_kind(std::size_t output, ValueKind);
+    Extent fresh_data() const;  ///< a new symbol data_<operator>_N: a size that depends on values
+    /// Records a relation that the model implies and nothing proves: one line in graph.metadata["sfumato.constraints"].
+    void assume(const std::string& relation) const;
     /// Throws isa::InputError "node NAME (Op): what".
     [[noreturn]] void fail(const std::string& what) const;
 };
@@ -30,7 +35,15 @@ int infer_shapes(Graph&);
 void infer_node(Graph&, NodeId);
 
 /// Broadcast of two extents by the rules of ONNX: 1 gives way; equal stay; an unknown against a constant above 1 takes the constant; two
-/// different symbols give a fresh one that both must equal (the symbols' equality is recorded as a constraint text in graph.metadata).
+/// different symbols give Symbols::broadcast of both. Two different constants throw isa::InputError.
 Extent broadcast_extent(Symbols&, const Extent&, const Extent&);
+
+/// True when a symbol in the extent depends on data: "data_" + operator in small letters + "_" + number (data_nonzero_0), made by NonZero,
+/// Compress, Unique, NonMaxSuppression, Loop and by shapes computed from values. Unknown sizes of other origin are named unk_N.
+bool is_data_dependent(const Symbols&, const Extent&);
+/// True when the extent is one symbol that inference or import made up (data_*_N, unk_N).
+bool is_made_up(const Symbols&, const Extent&);
+/// "[batch, 4*seq, 1]"
+std::string shape_text(const Symbols&, const Shape&);
 
 }  // namespace sfumato::fusion
