@@ -25,9 +25,7 @@ std::vector<ValueId> reads(const Graph& g, NodeId id) {
     };
     if (n.op != Op::Shape && n.op != Op::Size)
         for (const ValueId v : n.inputs) add(v);
-    for (const GraphPtr& sub : subgraphs(n))
-        for (const auto& [outer, local] : sub->captured)
-            if (const auto v = g.find(outer)) add(*v);
+    for (const auto& [key, v] : n.captures) add(v);
     return out;
 }
 

@@ -57,11 +57,14 @@ struct Judge {
         std::set<ValueId> out;
         const Node& n = g.node(id);
         if (n.op != Op::Shape && n.op != Op::Size) out.insert(n.inputs.begin(), n.inputs.end());
-        for (const auto& [key, attribute] : n.attributes)
-            if (std::holds_alternative<GraphPtr>(attribute))
-                for (const auto& [outer, local] : std::get<GraphPtr>(attribute)->captured)
-                    for (ValueId v = 0; v < g.value_limit(); ++v)
-                        if (g.value(v).name == outer) out.insert(v);
+        for (const auto& [key, v] : n.captures) out.insert(v);
+        out.erase(kNone);
+        return out;
+    }
+
+    std::set<ValueId> operands(NodeId id) const {
+        std::set<ValueId> out = read_by(id);
+        out.insert(g.node(id).inputs.begin(), g.node(id).inputs.end());
         out.erase(kNone);
         return out;
     }
@@ -81,8 +84,8 @@ struct Judge {
             return false;
         }
         for (const auto& [id, step] : step_of)
-            for (const ValueId v : g.node(id).inputs)
-                if (v != kNone && g.value(v).producer != kNone && step_of.at(g.value(v).producer) >= step) {
+            for (const ValueId v : operands(id))
+                if (g.value(v).producer != kNone && step_of.at(g.value(v).producer) >= step) {
                     say("node " + g.node(id).name + " runs before its operand " + name(v) + " is made");
                     return false;
                 }
@@ -316,8 +319,8 @@ struct Judge {
         while (!open.empty()) {
             const NodeId id = open.back();
             open.pop_back();
-            for (const ValueId v : g.node(id).inputs)
-                if (v != kNone && g.value(v).producer != kNone && before.insert(g.value(v).producer).second) open.push_back(g.value(v).producer);
+            for (const ValueId v : operands(id))
+                if (g.value(v).producer != kNone && before.insert(g.value(v).producer).second) open.push_back(g.value(v).producer);
         }
         if (g.value(a).producer != kNone && !before.count(g.value(a).producer)) return false;
         return std::all_of(g.value(a).users.begin(), g.value(a).users.end(), [&](NodeId u) { return before.count(u) != 0; });

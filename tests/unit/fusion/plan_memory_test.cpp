@@ -292,7 +292,7 @@ TEST_CASE("a memory limit says how much is needed, how much allowed, when and by
 TEST_CASE("the branches of an If need working memory while it runs, and what they capture stays live") {
     Maker m;
     const ValueId x = m.input("x", {256}), condition = m.input("c", {}, ElemType::boolean);
-    m.make(Op::MatMul, "a", {x, m.weight("w", {256, 256})}, {256});
+    const ValueId a = m.make(Op::MatMul, "a", {x, m.weight("w", {256, 256})}, {256});
     const auto branch = [&](int length) {
         Maker b;
         b.g = Graph(m.g.shared_symbols());
@@ -303,7 +303,14 @@ TEST_CASE("the branches of an If need working memory while it runs, and what the
         return std::make_shared<Graph>(std::move(b.g));
     };
     const ValueId y = m.value("y", {256});
-    m.node(Op::If, {condition}, {y}, {{"then_branch", branch(4)}, {"else_branch", branch(1)}}, "choose");
+    Node choose;
+    choose.op = Op::If;
+    choose.name = "choose";
+    choose.inputs = {condition};
+    choose.outputs = {y};
+    choose.captures = {{"a", a}};
+    choose.attributes = {{"then_branch", branch(4)}, {"else_branch", branch(1)}};
+    m.g.add_node(std::move(choose));
     const ValueId z = m.make(Op::MatMul, "z", {y, m.weight("u", {256, 256})}, {256});
     m.g.set_outputs({z});
     const MemoryPlan p = plan_memory(m.g, {});
