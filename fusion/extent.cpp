@@ -186,9 +186,20 @@ Extent Symbols::minimum(const Extent& a, const Extent& b) {
 
 Extent Symbols::broadcast(const Extent& a, const Extent& b) {
     if (a == b || b == Extent(1)) return a;
-    if (a == Extent(1)) return b;
-    return a < b ? intern(Kind::broadcast, a, b) : intern(Kind::broadcast, b, a);
+    if (a == Extent(1) || is_operand(b, a)) return b;
+    if (is_operand(a, b)) return a;
+    const Extent e = a < b ? intern(Kind::broadcast, a, b) : intern(Kind::broadcast, b, a);
+    const auto it = settled_.find(e.terms()[0].factors[0]);
+    return it == settled_.end() ? e : it->second;
 }
+
+bool Symbols::is_operand(const Extent& broadcast, const Extent& operand) const {
+    if (broadcast.terms().size() != 1 || broadcast.terms()[0].coefficient != 1 || broadcast.terms()[0].factors.size() != 1) return false;
+    const Definition& d = atoms_[broadcast.terms()[0].factors[0]];
+    return d.kind == Kind::broadcast && (d.a == operand || d.b == operand || is_operand(d.a, operand) || is_operand(d.b, operand));
+}
+
+bool Symbols::settle(const Extent& e, const Extent& operand) { return is_operand(e, operand) && settled_.emplace(e.terms()[0].factors[0], operand).second; }
 
 Extent Symbols::maximum(const Extent& a, const Extent& b) {
     if (a == b) return a;

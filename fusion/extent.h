@@ -63,6 +63,9 @@ public:
     Extent maximum(const Extent&, const Extent&);
     /// Two extents that meet in a broadcast and are not known to be equal: at run time they are, or one is 1 and gives way to the other.
     Extent broadcast(const Extent&, const Extent&);
+    /// Tells that a broadcast equals one of its operands, as when it is contracted with it: from now on it is that operand. False when `e` is no
+    /// such broadcast, or known already.
+    bool settle(const Extent& e, const Extent& operand);
     /// The extent with symbols replaced by others, through operations too.
     Extent substitute(const Extent&, const std::map<std::string, Extent>&);
 
@@ -83,6 +86,7 @@ private:
         Extent a, b;      ///< operands of the rest
         int size = 1;     ///< operands in all, repeated ones counted again: bounds depth and text
     };
+    bool is_operand(const Extent& broadcast, const Extent& operand) const;
     Range bound(const Definition&) const;
     int size(const Extent&) const;
     Extent intern(Kind, const Extent& a, const Extent& b);
@@ -90,6 +94,7 @@ private:
     std::map<std::string, Atom> by_name_;
     std::map<std::pair<Kind, std::pair<Extent, Extent>>, Atom> interned_;
     std::map<std::string, int> fresh_;
+    std::map<Atom, Extent> settled_;  ///< broadcasts that equal an operand
 };
 
 /// The reverse of Symbols::to_text. Other text, a dim_param as it stands in files, is the name of one symbol as a whole.

@@ -10,7 +10,8 @@ namespace sfumato::fusion {
 struct ShapeContext {
     Graph& graph;
     NodeId id;
-    int depth = 0;  ///< control nodes around the graph
+    int depth = 0;                 ///< control nodes around the graph
+    mutable bool learned = false;  ///< a broadcast turned out to be one of its operands: shapes before this node get simpler
 
     const Node& node() const { return graph.node(id); }
     Symbols& symbols() const { return graph.symbols(); }

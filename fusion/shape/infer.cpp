@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The frame of shape inference: what rules read and set, and how a new shape meets the one that a value already has.
 #include <algorithm>
+#include <cmath>
 
 #include "fusion/shape.h"
 #include "fusion/shape/rules.h"
@@ -23,12 +24,20 @@ bool ends_in_number(std::string_view name) {
     return at != std::string_view::npos && at + 1 < name.size() && name[at] == '_';
 }
 
-std::vector<Extent> small_content(const Tensor& t) {
-    const auto& v = t.ints();
-    return {v.begin(), v.end()};
-}
-
 }  // namespace
+
+std::optional<std::vector<Extent>> tensor_content(const Tensor& t) {
+    if (t.rank() > 1 || t.size() > kMostContent) return std::nullopt;
+    if (std::holds_alternative<std::vector<std::string>>(t.data)) return std::nullopt;
+    if (const auto* v = std::get_if<std::vector<std::int64_t>>(&t.data)) return std::vector<Extent>(v->begin(), v->end());
+    std::vector<Extent> out;
+    for (std::int64_t i = 0; i < t.size(); ++i) {
+        const double x = t.number(i);
+        if (!(x >= -0x1p52 && x <= 0x1p52) || x != std::floor(x)) return std::nullopt;
+        out.emplace_back(static_cast<std::int64_t>(x));
+    }
+    return out;
+}
 
 bool is_data_dependent(const Symbols& symbols, const Extent& e) {
     const auto names = symbols.names_in(e);
@@ -52,8 +61,7 @@ std::optional<std::vector<Extent>> ShapeContext::content(std::size_t i) const {
     const Value* v = input(i);
     if (!v) return std::nullopt;
     if (v->content) return v->content;
-    if (!v->constant || v->constant->rank() > 1 || v->constant->size() > kMostContent || !std::holds_alternative<std::vector<std::int64_t>>(v->constant->data)) return std::nullopt;
-    return small_content(*v->constant);
+    return v->constant ? tensor_content(*v->constant) : std::nullopt;
 }
 
 void ShapeContext::fail(const std::string& what) const {
@@ -62,8 +70,8 @@ void ShapeContext::fail(const std::string& what) const {
 
 void ShapeContext::assume(const std::string& relation) const {
     std::string& all = graph.metadata["sfumato.constraints"];
-    const std::string line = relation + " (node " + node().name + ")";
-    if (("\n" + all + "\n").find("\n" + line + "\n") == std::string::npos) all += (all.empty() ? "" : "\n") + line;
+    if (all.size() > 16'384 || ("\n" + all).find("\n" + relation + " (node ") != std::string::npos) return;
+    all += (all.empty() ? "" : "\n") + relation + " (node " + node().name + ")";
 }
 
 namespace {
@@ -126,32 +134,40 @@ Extent broadcast_extent(Symbols& symbols, const Extent& a, const Extent& b) {
     if (x && y) throw InputError("extents " + std::to_string(*x) + " and " + std::to_string(*y) + " do not broadcast");
     if (x) return a;
     if (y) return b;
-    return symbols.broadcast(a, b);
+    if (symbols.range(a).high <= 1) return b;  // at most 1: it gives way
+    return symbols.range(b).high <= 1 ? a : symbols.broadcast(a, b);
 }
 
-void infer_node_at(Graph& g, NodeId id, int depth) {
+bool infer_node_at(Graph& g, NodeId id, int depth) {
     ShapeContext context{g, id, depth};
     try {
         row(g.node(id).op).shape(context);
     } catch (const InputError& e) {
-        const std::string where = "node " + g.node(id).name + " (";
         if (std::string_view(e.what()).starts_with("node ")) throw;
         context.fail(e.what());
     }
+    return context.learned;
 }
 
 void infer_node(Graph& g, NodeId id) { infer_node_at(g, id, 0); }
 
-int infer_graph(Graph& g, int depth) {
-    int unknown = 0;
+Inferred infer_graph(Graph& g, int depth) {
+    Inferred all;
     for (const NodeId id : g.order()) {
-        infer_node_at(g, id, depth);
+        all.learned = infer_node_at(g, id, depth) || all.learned;
         for (const ValueId v : g.node(id).outputs)
-            if (v != kNone && !g.value(v).shape && g.value(v).kind == ValueKind::tensor) ++unknown;
+            if (v != kNone && !g.value(v).shape && g.value(v).kind == ValueKind::tensor) ++all.unknown;
     }
-    return unknown;
+    return all;
 }
 
-int infer_shapes(Graph& g) { return infer_graph(g, 0); }
+int infer_shapes(Graph& g) {
+    constexpr int kMostRounds = 3;
+    for (int round = 1;; ++round) {
+        g.metadata.erase("sfumato.constraints");
+        const Inferred all = infer_graph(g, 0);
+        if (!all.learned || round == kMostRounds) return all.unknown;
+    }
+}
 
 }  // namespace sfumato::fusion
