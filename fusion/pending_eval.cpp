@@ -7,15 +7,6 @@ namespace sfumato::fusion {
 
 void eval_resize(EvalContext&) { throw isa::InternalError("eval rule resize is not written"); }
 void eval_grid_sample(EvalContext&) { throw isa::InternalError("eval rule grid_sample is not written"); }
-void eval_lstm(EvalContext&) { throw isa::InternalError("eval rule lstm is not written"); }
-void eval_gru(EvalContext&) { throw isa::InternalError("eval rule gru is not written"); }
-void eval_rnn(EvalContext&) { throw isa::InternalError("eval rule rnn is not written"); }
-void eval_if(EvalContext&) { throw isa::InternalError("eval rule if is not written"); }
-void eval_loop(EvalContext&) { throw isa::InternalError("eval rule loop is not written"); }
-void eval_scan(EvalContext&) { throw isa::InternalError("eval rule scan is not written"); }
-void eval_sequence(EvalContext&) { throw isa::InternalError("eval rule sequence is not written"); }
-void eval_sequence_map(EvalContext&) { throw isa::InternalError("eval rule sequence_map is not written"); }
-void eval_optional(EvalContext&) { throw isa::InternalError("eval rule optional is not written"); }
 void eval_nll_loss(EvalContext&) { throw isa::InternalError("eval rule nll_loss is not written"); }
 void eval_cross_entropy_loss(EvalContext&) { throw isa::InternalError("eval rule cross_entropy_loss is not written"); }
 void eval_window(EvalContext&) { throw isa::InternalError("eval rule window is not written"); }
@@ -24,6 +15,5 @@ void eval_dft(EvalContext&) { throw isa::InternalError("eval rule dft is not wri
 void eval_stft(EvalContext&) { throw isa::InternalError("eval rule stft is not written"); }
 void eval_string_normalizer(EvalContext&) { throw isa::InternalError("eval rule string_normalizer is not written"); }
 void eval_tf_idf(EvalContext&) { throw isa::InternalError("eval rule tf_idf is not written"); }
-void eval_body(EvalContext&) { throw isa::InternalError("eval rule body is not written"); }
 
 }  // namespace sfumato::fusion
