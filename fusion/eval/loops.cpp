@@ -52,6 +52,8 @@ std::int64_t axis_of(const EvalContext& c, std::int64_t axis, std::int64_t rank,
     return axis < 0 ? axis + rank : axis;
 }
 
+std::int64_t cut_of(const EvalContext& c, std::int64_t axis, std::int64_t rank) { return axis == rank ? rank : axis_of(c, axis, rank); }
+
 Dims axes_of(const EvalContext& c, Dims axes, std::int64_t rank) {
     for (std::int64_t& a : axes) a = axis_of(c, a, rank, "an axis");
     Dims sorted = axes;

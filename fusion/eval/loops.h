@@ -25,6 +25,8 @@ std::string text(const Dims&);  ///< "[2,3]"
 std::int64_t checked_count(const EvalContext&, const Dims&);
 /// -rank <= axis < rank, made non-negative; `what` names the attribute or input.
 std::int64_t axis_of(const EvalContext&, std::int64_t axis, std::int64_t rank, const char* what = "axis");
+/// The same for an axis before which a shape is cut in two: `rank` is allowed, and negative ones count from the rank all the same.
+std::int64_t cut_of(const EvalContext&, std::int64_t axis, std::int64_t rank);
 Dims axes_of(const EvalContext&, Dims axes, std::int64_t rank);  ///< each as above; a repeated axis fails
 Dims broadcast(const EvalContext&, const std::vector<const Dims*>&);
 Dims broadcast_strides(const Dims& from, const Dims& to);  ///< 0 where `from` is 1 or has no axis

@@ -63,8 +63,7 @@ Dims unsqueezed(const EvalContext& c, const Tensor& x) {
 }
 
 Dims flattened(const EvalContext& c, const Tensor& x) {
-    const std::int64_t axis = axis_of(c, c.node.integer("axis", 1), x.rank() + 1);
-    const Lanes lanes(x.dims, axis);
+    const Lanes lanes(x.dims, cut_of(c, c.node.integer("axis", 1), x.rank()));
     return {lanes.outer, lanes.n * lanes.inner};
 }
 
@@ -77,13 +76,7 @@ void eval_reshape(EvalContext& c) {
             case Op::Reshape: return reshape_target(c, x);
             case Op::Squeeze: return squeezed(c, x);
             case Op::Unsqueeze: return unsqueezed(c, x);
-            default: {
-                // a negative axis counts from the rank, not from one behind it
-                const std::int64_t axis = c.node.integer("axis", 1);
-                if (axis >= 0) return flattened(c, x);
-                const Lanes lanes(x.dims, axis_of(c, axis, x.rank()));
-                return Dims{lanes.outer, lanes.n * lanes.inner};
-            }
+            default: return flattened(c, x);
         }
     };
     c.set(0, reshaped(x, target()));

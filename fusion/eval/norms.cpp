@@ -55,7 +55,7 @@ void soft_lane(Op op, const T* x, T* y, std::int64_t n, std::int64_t step) {
 void eval_softmax(EvalContext& c) {
     const Tensor& x = c.in(0);
     const bool flattens = c.node.version < 13;  // the older form sees [axes before, axes from `axis` on]
-    const std::int64_t rank = std::max(x.rank(), 1), axis = axis_of(c, c.node.integer("axis", flattens ? 1 : -1), flattens ? rank + 1 : rank);
+    const std::int64_t rank = std::max(x.rank(), 1), asked = c.node.integer("axis", flattens ? 1 : -1), axis = flattens ? cut_of(c, asked, rank) : axis_of(c, asked, rank);
     Lanes lanes(x.dims, axis);
     if (flattens) {
         lanes.n *= lanes.inner;
