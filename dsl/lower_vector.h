@@ -46,6 +46,7 @@ private:
     void produce(ValueId, const UbTile& into);
     void expand(const tile::Op&, const UbTile& out);
     void logistic(const tile::Op&, const UbTile& x, const UbTile& out);
+    void row_reduction(const tile::Op&, const UbTile& x, const UbTile& out);
     void binary(const tile::Op&, const UbTile& out);
     void convert(const UbTile& from, const UbTile& into, isa::SourceId);
     bool drain(ValueId, const UbTile& into);

@@ -72,6 +72,9 @@ void VectorLowering::expand(const Op& op, const UbTile& out) {
             vector_unary(emit_, isa::Op::vrec, out, argument(), 0, op.source);
             if (op.scalar != 1) vector_unary(emit_, isa::Op::vmuls, out, out, op.scalar, op.source);
             return;
+        case OpKind::row_sum:
+        case OpKind::row_max:
+            return row_reduction(op, argument(), out);
         case OpKind::transpose:
             context_.refuse(op.source, "transpose of a tile in vector code is not supported; transpose is folded into the operands of dot only");
         case OpKind::dot:
@@ -117,12 +120,25 @@ void VectorLowering::logistic(const Op& op, const UbTile& x, const UbTile& out) 
     release(temp);
 }
 
+void VectorLowering::row_reduction(const Op& op, const UbTile& x, const UbTile& out) {
+    if (window_) context_.refuse(op.source, std::string(tile::name(op.kind)) + " of a result of dot is not supported yet; store it and reduce it in a second kernel");
+    if (is_column(op.args[0])) return vector_unary(emit_, isa::Op::vcopy, out, x, 0, op.source);  // one element a row is what there is
+    UbTile scratch = x;
+    std::int32_t temp = -1;
+    if (const std::int64_t elements = row_reduction_scratch(x); elements > 0) {
+        temp = take(elements * isa::bytes_of(x.dtype));
+        scratch = placed(scratch, temp);
+    }
+    vector_row_reduction(emit_, op.kind == OpKind::row_sum ? isa::Op::vcadd : isa::Op::vcmax, out, x, scratch, op.source);
+    release(temp);
+}
+
 void VectorLowering::binary(const Op& op, const UbTile& out) {
     const tile::Shape &a = analysis_.value(op.args[0]).shape, &b = analysis_.value(op.args[1]).shape, &r = analysis_.value(op.result).shape;
     const auto spread = [&](const tile::Shape& s) {
         if (s.rows == r.rows && s.cols == r.cols) return Spread::none;
         if (s.cols == r.cols) return Spread::row;
-        if (s.rows == r.rows && r.rows > 1) return Spread::column;
+        if (s.rows == r.rows) return Spread::column;
         context_.refuse(op.source, "broadcast of a tile of " + std::to_string(s.rows) + " x " + std::to_string(s.cols) + " to " +
                                        std::to_string(r.rows) + " x " + std::to_string(r.cols) + " is not supported; one extent must be equal");
     };
@@ -132,7 +148,7 @@ void VectorLowering::binary(const Op& op, const UbTile& out) {
     const UbTile x = need(op.args[0], out.dtype).tile, y = need(op.args[1], out.dtype).tile;
     const bool swapped = sa != Spread::none;
     const Spread s = swapped ? sa : sb;
-    if (s != Spread::none && out.max_pitch * isa::bytes_of(out.dtype) / isa::kBlockBytes > isa::kMaxRepeatStrideBinary)
+    if (s != Spread::none && out.max_rows > 1 && out.max_pitch * isa::bytes_of(out.dtype) / isa::kBlockBytes > isa::kMaxRepeatStrideBinary)
         context_.refuse(op.source, "a row of " + std::to_string(out.max_pitch) + " elements is too long for a broadcast: at most " +
                                        std::to_string(isa::kMaxRepeatStrideBinary * isa::kBlockBytes / isa::bytes_of(out.dtype)) +
                                        "; use a narrower tile");
