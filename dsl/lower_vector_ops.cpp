@@ -177,6 +177,19 @@ void VectorLowering::column_is_dense(const Op& op, const tile::View& view) {
     context_.requirements.push_back({view.pitch, context_.constant(1), "columns of " + view.name + ", whose tiles are columns, and 1", op.source});
 }
 
+std::int32_t VectorLowering::transfer_buffer(const Op& op, const std::string& name, const UbTile& tile, std::int32_t slots) {
+    if (const auto it = buffers_.find(&op); it != buffers_.end()) return it->second;
+    return buffers_[&op] = emit_.buffer({.name = name,
+                                         .space = Space::ub,
+                                         .dtype = tile.dtype,
+                                         .shape = {tile.max_rows, tile.max_pitch},
+                                         .slot_bytes = bytes(tile),
+                                         .slots = slots,
+                                         .base = {},
+                                         .why = slots > 1 ? "stages " + std::to_string(slots) : "",
+                                         .source = op.source});
+}
+
 void VectorLowering::load(const Op& op, Expr first_row) {
     const ValueId v = op.result;
     const tile::View& view = context_.view(op);
@@ -185,17 +198,7 @@ void VectorLowering::load(const Op& op, Expr first_row) {
     Scope& scope = windowed ? context_.scopes.back() : context_.scope(analysis_.home(v));
     const std::int32_t slots = scope.loop < 0 ? 1 : windowed ? scope.stages : context_.slots_of(analysis_.home(v));
     if (is_column(v)) column_is_dense(op, view);
-    if (!buffers_.count(&op))
-        buffers_[&op] = emit_.buffer({.name = view.name + "_ub",
-                                      .space = Space::ub,
-                                      .dtype = tile.dtype,
-                                      .shape = {tile.max_rows, tile.max_pitch},
-                                      .slot_bytes = bytes(tile),
-                                      .slots = slots,
-                                      .base = {},
-                                      .why = slots > 1 ? "stages " + std::to_string(slots) : "",
-                                      .source = op.source});
-    tile.at = emit_.at(buffers_[&op], context_.slot(scope, slots));
+    tile.at = emit_.at(transfer_buffer(op, view.name + "_ub", tile, slots), context_.slot(scope, slots));
     isa::Copy c;
     c.dst = tile.at;
     c.src = emit_.tensor(view.tensor, context_.offset_of(view, context_.rewritten(op.i), context_.rewritten(op.j), windowed ? first_row : Expr{}));
@@ -222,17 +225,7 @@ void VectorLowering::store(const Op& op) {
     } else {
         Scope& scope = window_ ? context_.scopes.back() : context_.scope(region_);
         const std::int32_t slots = scope.loop < 0 ? 1 : scope.region ? context_.slots_of(scope.region) : scope.stages;
-        if (!buffers_.count(&op))
-            buffers_[&op] = emit_.buffer({.name = view.name + "_out",
-                                          .space = Space::ub,
-                                          .dtype = t,
-                                          .shape = {tile.max_rows, tile.max_pitch},
-                                          .slot_bytes = bytes(tile),
-                                          .slots = slots,
-                                          .base = {},
-                                          .why = slots > 1 ? "stages " + std::to_string(slots) : "",
-                                          .source = op.source});
-        tile.at = emit_.at(buffers_[&op], context_.slot(scope, slots));
+        tile.at = emit_.at(transfer_buffer(op, view.name + "_out", tile, slots), context_.slot(scope, slots));
         produce(v, tile);
     }
     isa::Copy c;

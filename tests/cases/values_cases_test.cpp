@@ -14,10 +14,6 @@ using namespace sfumato::testing;
 
 namespace {
 
-struct Tile2 {
-    Knob rows, cols;
-};
-
 void row_sums(In<f32> X, Out<f32> S, Out<f32> M, Tile2 t) {
     auto x = tiles(X, t.rows, t.cols), s = tiles(S, t.rows, 1), m = tiles(M, t.rows, 1);
     for (auto i : cores(s.rows())) {
@@ -231,9 +227,6 @@ TEST_CASE("A15: a right operand of 128 x 512 f16 is tiled until a slot holds 32,
 }
 
 namespace {
-struct Tile3 {
-    Knob m, n, k;
-};
 void two_panels(In<f16> A, In<f16> B, In<f16> D, Out<f32> C, Out<f32> E, Tile3 t) {
     auto a = tiles(A, t.m, t.k), b = tiles(B, t.k, t.n), c = tiles(C, t.m, t.n), d = tiles(D, t.k, t.n), e = tiles(E, t.m, t.n);
     for (auto [m, n] : cores(c.rows(), c.cols())) {
@@ -250,12 +243,8 @@ TEST_CASE("A13: two products of one kernel are checked against L0B together, and
     const Compiled compiled = compile(two_panels, chip(), Tile3{32, 64, 128});
     for (const SpaceUse& s : compiled.capacity.spaces)
         if (s.space == isa::Space::l0b) CHECK(s.used == 65536);
-    const auto expect = [&](const Array& right, const Array& got) {
-        compare(
-            got, [&](std::size_t i) { return product(a, right, static_cast<std::int64_t>(i) / 256, static_cast<std::int64_t>(i) % 256); }, 0, 2e-5);
-    };
-    expect(b, c);
-    expect(d, e);
+    compare(c, products(a, b), 0, 2e-5);
+    compare(e, products(a, d), 0, 2e-5);
     try {  // each product alone would fit
         compile(two_panels, chip(), Tile3{32, 96, 128});
         FAIL("two operands were placed one by one");
