@@ -54,11 +54,11 @@ private:
             cube_.lower_loop(
                 r, [&](const tile::Node& n, const Region& in) { node(n, in); }, [&] { vector_.leave(r); });
         } else {
-            const bool tiles = tile::has_tile_ops(r);
-            if (r.kind == Region::Kind::cores && r.stages == 0 && tiles)
+            const bool tiles = tile::has_tile_ops(r), cores = r.kind == Region::Kind::cores;
+            if (cores && r.stages == 0 && tiles)
                 context_.decide("slots of tiles that a core loads and stores once a block", std::to_string(context_.slots_of(&r)), "1",
                                 "transfers of one block overlap the work on another", r.source);
-            context_.open_loop(r, r.counter, context_.rewritten(r.extent), tiles ? context_.slots_of(&r) : std::max(r.stages, 1));
+            context_.open_loop(r, r.counter, context_.rewritten(r.extent), tiles ? context_.slots_of(&r) : cores ? 1 : std::max(r.stages, 1));
             nodes(r);
             vector_.leave(r);
             context_.close_loop();

@@ -27,6 +27,8 @@ void vector_binary(Emitter&, isa::Op, const UbTile& dst, const UbTile& a, const 
 
 /// dst = op(valid elements of each row of a): a column, or one element when a has one row. `scratch`: row_reduction_scratch elements of a's type.
 void vector_row_reduction(Emitter&, isa::Op, const UbTile& dst, const UbTile& a, UbTile scratch, isa::SourceId);
+/// One level of it: every 256 bytes of a row of `from` give an element of `to`, whose rows are `pitch` elements apart.
+void reduce_each_row(Emitter&, isa::Op, const UbTile& to, Expr pitch, const UbTile& from, isa::SourceId);
 /// Elements that the levels of a row reduction need beside source and destination.
 std::int64_t row_reduction_scratch(const UbTile& a);
 

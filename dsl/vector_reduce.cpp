@@ -23,6 +23,23 @@ std::int64_t row_reduction_scratch(const UbTile& a) {
     return elements;
 }
 
+void reduce_each_row(Emitter& e, isa::Op op, const UbTile& to, Expr pitch, const UbTile& from, isa::SourceId source) {
+    isa::ExprPool& x = e.exprs();
+    const bool single = from.max_rows == 1;
+    Expr row = e.constant(0);
+    if (!single) {
+        const isa::SymbolId r = e.new_loop_symbol("r");
+        e.open_loop(r, from.rows, 1, source);
+        row = e.program().symbol(r);
+    }
+    isa::Vector v = vector_operands(e, to, &from, nullptr, 0);
+    v.dst = moved(e, to.at, x.mul(row, pitch), to.dtype);
+    v.src0 = moved(e, from.at, x.mul(row, from.pitch), from.dtype);
+    v.count = from.cols;
+    e.instr(op, v, source);
+    if (!single) e.close();
+}
+
 void vector_row_reduction(Emitter& e, isa::Op op, const UbTile& dst, const UbTile& a, UbTile scratch, isa::SourceId source) {
     isa::ExprPool& x = e.exprs();
     const std::int64_t lanes = isa::kRepeatBytes / isa::bytes_of(a.dtype);
@@ -37,19 +54,7 @@ void vector_row_reduction(Emitter& e, isa::Op op, const UbTile& dst, const UbTil
             to = scratch;
             pitch = e.constant(scratch_pitch(width, a.dtype));
         }
-        const bool single = a.max_rows == 1;
-        Expr row = e.constant(0);
-        if (!single) {
-            const isa::SymbolId r = e.new_loop_symbol("r");
-            e.open_loop(r, a.rows, 1, source);
-            row = e.program().symbol(r);
-        }
-        isa::Vector v = vector_operands(e, to, &from, nullptr, 0);
-        v.dst = moved(e, to.at, x.mul(row, pitch), to.dtype);
-        v.src0 = moved(e, from.at, x.mul(row, from.pitch), from.dtype);
-        v.count = from.cols;
-        e.instr(op, v, source);
-        if (!single) e.close();
+        reduce_each_row(e, op, to, pitch, from, source);
         if (last) break;
         const Expr left = x.ceil_div(from.cols, lanes);
         from = scratch;

@@ -33,6 +33,19 @@ void half_row_sums(In<f16> X, Out<f16> S, Tile2 t) {
     auto x = tiles(X, t.rows, t.cols), s = tiles(S, t.rows, 1);
     for (auto i : cores(s.rows())) s(i, 0) = row_sum(x(i, 0));
 }
+/// The same said instruction by instruction, for rows of one repeat.
+void explicit_row_sums(In<f32> X, Out<f32> S, Out<f32> M, Tile2 t) {
+    auto x = tiles(X, t.rows, t.cols);
+    auto s = tiles(S, t.rows), m = tiles(M, t.rows);
+    auto in = buffer<f32>(UB, {t.rows, t.cols}), sums = buffer<f32>(UB, {1, t.rows}), most = buffer<f32>(UB, {1, t.rows});
+    for (auto i : cores(s.cols())) {
+        copy(in, x(i, 0));
+        vcadd(sums, in);
+        vcmax(most, in);
+        copy(s(i), sums);
+        copy(m(i), most);
+    }
+}
 /// Softmax of whole rows, a tile at a time: running maximum and sum in one pass, results in a second.
 void softmax(In<f32> X, Out<f32> Y, Tile2 t) {
     auto x = tiles(X, t.rows, t.cols), y = tiles(Y, t.rows, t.cols);
@@ -141,6 +154,23 @@ TEST_CASE("A03: a column of 4,096 elements takes 16,384 bytes, and a row's sum i
         compare(
             y, [&](std::size_t i) { return x.values[i] / sum; }, 64, 1e-9);
     }
+}
+
+TEST_CASE("D21: row reductions of the explicit level look at valid elements only") {
+    for (const char* name : kChips)
+        for (const auto& [rows, cols] : {std::pair{1, 1}, {34, 50}, {7, 64}}) {
+            Array x = random_array(DType::f32, {rows, cols}, 8, -3, -1), s = empty_array(DType::f32, {rows}), m = s;
+            run(explicit_row_sums, name, Tile2{16, 64}, {&x, &s, &m});
+            const auto over_row = [&](auto step) {
+                return [&, step](std::size_t i) {
+                    double v = x.values[i * static_cast<std::size_t>(cols)];
+                    for (int k = 1; k < cols; ++k) v = step(v, x.values[i * static_cast<std::size_t>(cols) + static_cast<std::size_t>(k)]);
+                    return v;
+                };
+            };
+            compare(s, over_row([](double a, double b) { return a + b; }), 64);
+            compare(m, over_row([](double a, double b) { return std::max(a, b); }), 0, 0);
+        }
 }
 
 TEST_CASE("E01: row sums of f16 are kept in f32 and rounded once, columns included, for random rows") {

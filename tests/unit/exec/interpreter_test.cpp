@@ -91,7 +91,7 @@ TEST_CASE("a launch that does not fit the program is refused by name") {
     CHECK_THROWS_WITH(sim::place(chip_with(1, 0), l, memory), Catch::Contains("aiv cores"));
 }
 
-TEST_CASE("C04: the 16th set of a cross-core flag without a wait faults, id 16 does not exist") {
+TEST_CASE("G and C04: the 16th set of a cross-core flag without a wait faults, id 16 does not exist") {
     const auto outcome = [](int sets, int id) {
         ProgramBuilder b;
         b.section(CoreKind::aic, [&] { b.loop(sets, [&](isa::Expr) { b.cross_set(Pipe::fix, id, 2); }); });
