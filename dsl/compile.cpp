@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "dsl/assemble.h"
 #include "dsl/lower.h"
 #include "isa/text.h"
 #include "isa/verify.h"
@@ -30,15 +29,10 @@ void ssa(CompileState& s) {
     s.out.requirements = tile::requirements(s.kernel);
 }
 void lower_kernel(CompileState& s) {
-    if (tile::has_tile_ops(s.kernel.body)) {
-        Lowered l = lower(std::move(s.kernel), s.chip);
-        s.out.program = std::move(l.program);
-        s.out.decisions = std::move(l.decisions);
-        for (tile::Requirement& r : l.requirements) s.out.requirements.push_back(std::move(r));
-    } else {
-        s.out.program = assemble(std::move(s.kernel), s.chip);
-    }
-    isa::number_instructions(s.out.program);
+    Lowered l = lower(std::move(s.kernel), s.chip);
+    s.out.program = std::move(l.program);
+    s.out.decisions = std::move(l.decisions);
+    for (tile::Requirement& r : l.requirements) s.out.requirements.push_back(std::move(r));
     s.lowered = true;
 }
 void plan(CompileState& s) { s.out.capacity = plan_buffers(s.out.program, s.chip); }

@@ -156,6 +156,10 @@ private:
             case OpKind::dot:
                 out = product(value(op.args[0]), value(op.args[1]));
                 break;
+            case OpKind::row_sum:
+            case OpKind::row_max:
+                out = reduced(op.kind, value(op.args[0]));
+                break;
             case OpKind::transpose:
                 out = Matrix(value(op.args[0]).cols, value(op.args[0]).rows);
                 for (std::int64_t r = 0; r < out.rows; ++r)
@@ -170,6 +174,12 @@ private:
                 }
         }
         value(op.result) = std::move(out);
+    }
+    static Matrix reduced(OpKind k, const Matrix& a) {
+        Matrix out(a.rows, 1, k == OpKind::row_sum ? 0 : -HUGE_VAL);
+        for (std::int64_t r = 0; r < a.rows; ++r)
+            for (std::int64_t c = 0; c < a.cols; ++c) out(r, 0) = function2(k == OpKind::row_sum ? OpKind::add : OpKind::max, out(r, 0), a(r, c));
+        return out;
     }
     Matrix broadcast(const Op& op) {
         const Matrix &a = value(op.args[0]), &b = value(op.args[1]);

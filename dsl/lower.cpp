@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "dsl/core_choice.h"
 #include "dsl/lower_vector.h"
 
 namespace sfumato::dsl {
@@ -53,10 +54,11 @@ private:
             cube_.lower_loop(
                 r, [&](const tile::Node& n, const Region& in) { node(n, in); }, [&] { vector_.leave(r); });
         } else {
-            if (r.kind == Region::Kind::cores && r.stages == 0)
+            const bool tiles = tile::has_tile_ops(r), cores = r.kind == Region::Kind::cores;
+            if (cores && r.stages == 0 && tiles)
                 context_.decide("slots of tiles that a core loads and stores once a block", std::to_string(context_.slots_of(&r)), "1",
                                 "transfers of one block overlap the work on another", r.source);
-            context_.open_loop(r, r.counter, context_.rewritten(r.extent), context_.slots_of(&r));
+            context_.open_loop(r, r.counter, context_.rewritten(r.extent), tiles ? context_.slots_of(&r) : cores ? 1 : std::max(r.stages, 1));
             nodes(r);
             vector_.leave(r);
             context_.close_loop();
@@ -67,32 +69,6 @@ private:
     CubeLowering cube_;
     VectorLowering vector_;
 };
-
-/// A kernel of the explicit level runs where its instructions can.
-isa::CoreKind kind_of_instructions(const Region& r) {
-    for (const tile::Node& n : r.nodes) {
-        if (const auto* i = std::get_if<isa::Instr>(&n.node)) {
-            const isa::InstrDesc& d = isa::desc(i->op);
-            for (isa::Space s : {d.dst, d.src})
-                if (s != isa::Space::none && s != isa::Space::gm && s != isa::Space::ub) return isa::CoreKind::aic;
-        }
-        if (const auto* inner = std::get_if<Region>(&n.node); inner && kind_of_instructions(*inner) == isa::CoreKind::aic) return isa::CoreKind::aic;
-    }
-    return isa::CoreKind::aiv;
-}
-
-bool stores_without_dot(const Analysis& a, const Region& r, isa::SourceId& source) {
-    for (const tile::Node& n : r.nodes) {
-        const auto* op = std::get_if<tile::Op>(&n.node);
-        if (op && op->kind == OpKind::store && !a.reads_accumulator(op->args[0])) {
-            source = op->source;
-            return true;
-        }
-        const auto* inner = std::get_if<Region>(&n.node);
-        if (inner && stores_without_dot(a, *inner, source)) return true;
-    }
-    return false;
-}
 
 /// Element types that the units of the chip do not have.
 void check_types(const tile::Kernel& k, const Analysis& a, const isa::Chip& chip) {
@@ -108,17 +84,6 @@ void check_types(const tile::Kernel& k, const Analysis& a, const isa::Chip& chip
     for (std::size_t v = 0; v < k.values.size(); ++v)
         if (k.values[v].dtype == isa::DType::bf16 && a.uses(static_cast<ValueId>(v)) > 0 && !has(isa::DType::bf16))
             refuse(k.values[v].source, chip.name + " has no bf16; use f16 or f32");
-}
-
-isa::CoreKind choose_core(const tile::Kernel& k, const Analysis& a, const isa::Chip& chip) {
-    if (chip.merged()) return isa::CoreKind::merged;
-    if (!a.has_dot()) return kind_of_instructions(k.body);
-    isa::SourceId source = -1;
-    if (stores_without_dot(a, k.body, source))
-        throw isa::Rejected({tile::diagnose(k.frame, source, isa::Code::unsupported,
-                                            "a kernel that uses dot stores a tile that does not come from dot, and " + chip.name +
-                                                " has split cores: vector work beside dot needs a kernel of its own")});
-    return isa::CoreKind::aic;
 }
 
 }  // namespace

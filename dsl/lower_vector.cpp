@@ -208,7 +208,7 @@ void VectorLowering::compute(ValueId v) {
     // the result takes the place of an argument that dies here, if that is as wide
     for (ValueId a : op->args) {
         const auto it = held_.find({a, compute_type(a)});
-        if (t >= 0 || it == held_.end() || it->second.temp < 0) continue;
+        if (t >= 0 || it == held_.end() || it->second.temp < 0 || tile::is_row_reduction(op->kind)) continue;  // a reduction fills its result first
         const bool dies = left_[a] == static_cast<int>(std::count(op->args.begin(), op->args.end(), a));
         const bool same =
             it->second.tile.max_rows == out.max_rows && it->second.tile.max_pitch == out.max_pitch && it->second.tile.pitch == out.pitch;

@@ -46,6 +46,9 @@ private:
     void produce(ValueId, const UbTile& into);
     void expand(const tile::Op&, const UbTile& out);
     void logistic(const tile::Op&, const UbTile& x, const UbTile& out);
+    /// The buffer that a load fills or a store empties, made on first use.
+    std::int32_t transfer_buffer(const tile::Op&, const std::string& name, const UbTile&, std::int32_t slots);
+    void row_reduction(const tile::Op&, const UbTile& x, const UbTile& out);
     void binary(const tile::Op&, const UbTile& out);
     void convert(const UbTile& from, const UbTile& into, isa::SourceId);
     bool drain(ValueId, const UbTile& into);

@@ -72,6 +72,9 @@ void VectorLowering::expand(const Op& op, const UbTile& out) {
             vector_unary(emit_, isa::Op::vrec, out, argument(), 0, op.source);
             if (op.scalar != 1) vector_unary(emit_, isa::Op::vmuls, out, out, op.scalar, op.source);
             return;
+        case OpKind::row_sum:
+        case OpKind::row_max:
+            return row_reduction(op, argument(), out);
         case OpKind::transpose:
             context_.refuse(op.source, "transpose of a tile in vector code is not supported; transpose is folded into the operands of dot only");
         case OpKind::dot:
@@ -117,12 +120,25 @@ void VectorLowering::logistic(const Op& op, const UbTile& x, const UbTile& out) 
     release(temp);
 }
 
+void VectorLowering::row_reduction(const Op& op, const UbTile& x, const UbTile& out) {
+    if (window_) context_.refuse(op.source, std::string(tile::name(op.kind)) + " of a result of dot is not supported yet; store it and reduce it in a second kernel");
+    if (is_column(op.args[0])) return vector_unary(emit_, isa::Op::vcopy, out, x, 0, op.source);  // one element a row is what there is
+    UbTile scratch = x;
+    std::int32_t temp = -1;
+    if (const std::int64_t elements = row_reduction_scratch(x); elements > 0) {
+        temp = take(elements * isa::bytes_of(x.dtype));
+        scratch = placed(scratch, temp);
+    }
+    vector_row_reduction(emit_, op.kind == OpKind::row_sum ? isa::Op::vcadd : isa::Op::vcmax, out, x, scratch, op.source);
+    release(temp);
+}
+
 void VectorLowering::binary(const Op& op, const UbTile& out) {
     const tile::Shape &a = analysis_.value(op.args[0]).shape, &b = analysis_.value(op.args[1]).shape, &r = analysis_.value(op.result).shape;
     const auto spread = [&](const tile::Shape& s) {
         if (s.rows == r.rows && s.cols == r.cols) return Spread::none;
         if (s.cols == r.cols) return Spread::row;
-        if (s.rows == r.rows && r.rows > 1) return Spread::column;
+        if (s.rows == r.rows) return Spread::column;
         context_.refuse(op.source, "broadcast of a tile of " + std::to_string(s.rows) + " x " + std::to_string(s.cols) + " to " +
                                        std::to_string(r.rows) + " x " + std::to_string(r.cols) + " is not supported; one extent must be equal");
     };
@@ -132,7 +148,7 @@ void VectorLowering::binary(const Op& op, const UbTile& out) {
     const UbTile x = need(op.args[0], out.dtype).tile, y = need(op.args[1], out.dtype).tile;
     const bool swapped = sa != Spread::none;
     const Spread s = swapped ? sa : sb;
-    if (s != Spread::none && out.max_pitch * isa::bytes_of(out.dtype) / isa::kBlockBytes > isa::kMaxRepeatStrideBinary)
+    if (s != Spread::none && out.max_rows > 1 && out.max_pitch * isa::bytes_of(out.dtype) / isa::kBlockBytes > isa::kMaxRepeatStrideBinary)
         context_.refuse(op.source, "a row of " + std::to_string(out.max_pitch) + " elements is too long for a broadcast: at most " +
                                        std::to_string(isa::kMaxRepeatStrideBinary * isa::kBlockBytes / isa::bytes_of(out.dtype)) +
                                        "; use a narrower tile");
@@ -161,6 +177,19 @@ void VectorLowering::column_is_dense(const Op& op, const tile::View& view) {
     context_.requirements.push_back({view.pitch, context_.constant(1), "columns of " + view.name + ", whose tiles are columns, and 1", op.source});
 }
 
+std::int32_t VectorLowering::transfer_buffer(const Op& op, const std::string& name, const UbTile& tile, std::int32_t slots) {
+    if (const auto it = buffers_.find(&op); it != buffers_.end()) return it->second;
+    return buffers_[&op] = emit_.buffer({.name = name,
+                                         .space = Space::ub,
+                                         .dtype = tile.dtype,
+                                         .shape = {tile.max_rows, tile.max_pitch},
+                                         .slot_bytes = bytes(tile),
+                                         .slots = slots,
+                                         .base = {},
+                                         .why = slots > 1 ? "stages " + std::to_string(slots) : "",
+                                         .source = op.source});
+}
+
 void VectorLowering::load(const Op& op, Expr first_row) {
     const ValueId v = op.result;
     const tile::View& view = context_.view(op);
@@ -169,17 +198,7 @@ void VectorLowering::load(const Op& op, Expr first_row) {
     Scope& scope = windowed ? context_.scopes.back() : context_.scope(analysis_.home(v));
     const std::int32_t slots = scope.loop < 0 ? 1 : windowed ? scope.stages : context_.slots_of(analysis_.home(v));
     if (is_column(v)) column_is_dense(op, view);
-    if (!buffers_.count(&op))
-        buffers_[&op] = emit_.buffer({.name = view.name + "_ub",
-                                      .space = Space::ub,
-                                      .dtype = tile.dtype,
-                                      .shape = {tile.max_rows, tile.max_pitch},
-                                      .slot_bytes = bytes(tile),
-                                      .slots = slots,
-                                      .base = {},
-                                      .why = slots > 1 ? "stages " + std::to_string(slots) : "",
-                                      .source = op.source});
-    tile.at = emit_.at(buffers_[&op], context_.slot(scope, slots));
+    tile.at = emit_.at(transfer_buffer(op, view.name + "_ub", tile, slots), context_.slot(scope, slots));
     isa::Copy c;
     c.dst = tile.at;
     c.src = emit_.tensor(view.tensor, context_.offset_of(view, context_.rewritten(op.i), context_.rewritten(op.j), windowed ? first_row : Expr{}));
@@ -206,17 +225,7 @@ void VectorLowering::store(const Op& op) {
     } else {
         Scope& scope = window_ ? context_.scopes.back() : context_.scope(region_);
         const std::int32_t slots = scope.loop < 0 ? 1 : scope.region ? context_.slots_of(scope.region) : scope.stages;
-        if (!buffers_.count(&op))
-            buffers_[&op] = emit_.buffer({.name = view.name + "_out",
-                                          .space = Space::ub,
-                                          .dtype = t,
-                                          .shape = {tile.max_rows, tile.max_pitch},
-                                          .slot_bytes = bytes(tile),
-                                          .slots = slots,
-                                          .base = {},
-                                          .why = slots > 1 ? "stages " + std::to_string(slots) : "",
-                                          .source = op.source});
-        tile.at = emit_.at(buffers_[&op], context_.slot(scope, slots));
+        tile.at = emit_.at(transfer_buffer(op, view.name + "_out", tile, slots), context_.slot(scope, slots));
         produce(v, tile);
     }
     isa::Copy c;

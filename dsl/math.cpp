@@ -124,6 +124,20 @@ Tile transpose(const TileArg& a) {
     Recorder r(a.at);
     return {r.build.transpose(tile_value(r, a, "transpose"), r.source), a.at};
 }
+Tile row_sum(const TileArg& a) {
+    Recorder r(a.at);
+    return {r.build.row_reduction(OpKind::row_sum, tile_value(r, a, "row_sum"), r.source), a.at};
+}
+Tile row_max(const TileArg& a) {
+    Recorder r(a.at);
+    return {r.build.row_reduction(OpKind::row_max, tile_value(r, a, "row_max"), r.source), a.at};
+}
+tile::Shape column(const TileRef& t) {
+    tile::Shape s = t.shape();
+    s.cols = 1;
+    s.valid_cols = s.of_cols = Trace::current(t.at).num(1);
+    return s;
+}
 Tile cast(isa::DType t, const TileArg& a) {
     Recorder r(a.at);
     return {r.build.cast(tile_value(r, a, "cast"), t, r.source), a.at};

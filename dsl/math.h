@@ -71,6 +71,11 @@ Tile tanh(const TileArg&);
 /// Matrix product; sums are f32 (i32 for i8).
 Tile dot(const TileArg& a, const TileArg& b);
 Tile transpose(const TileArg&);
+/// One element a row: only what is valid counts, so ragged tiles need no fill. Sums are f32.
+Tile row_sum(const TileArg&);
+Tile row_max(const TileArg&);
+/// The extents of one element a row, for variables that hold what a row reduction gives.
+tile::Shape column(const TileRef&);
 
 Tile cast(isa::DType, const TileArg&);
 template <class T>

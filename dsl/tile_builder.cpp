@@ -109,6 +109,13 @@ ValueId Builder::transpose(ValueId a, SourceId source) {
                 {s.cols, s.rows, s.valid_cols, s.valid_rows, s.of_cols, s.of_rows});
 }
 
+ValueId Builder::row_reduction(OpKind k, ValueId a, SourceId source) {
+    const Value x = value(a);
+    if (!is_float(x.dtype)) refuse(source, isa::Code::dtype, std::string(name(k)) + " of " + describe(x) + "; it takes f16, bf16 or f32, so cast first");
+    const Expr one = kernel_.frame.constant(1);
+    return emit({.kind = k, .args = {a}, .source = source}, x.dtype, {x.shape.rows, 1, x.shape.valid_rows, one, x.shape.of_rows, one});
+}
+
 ValueId Builder::dot(ValueId a, ValueId b, SourceId source) {
     const Value x = value(a), y = value(b);
     if (x.dtype != y.dtype) refuse(source, isa::Code::dtype, "dot of " + describe(x) + " and " + describe(y) + ": element types differ");

@@ -22,6 +22,7 @@ public:
     ValueId binary(OpKind, ValueId, ValueId, SourceId);
     ValueId cast(ValueId, DType, SourceId);
     ValueId transpose(ValueId, SourceId);
+    ValueId row_reduction(OpKind, ValueId, SourceId);
     ValueId dot(ValueId, ValueId, SourceId);
 
     CellId cell(ValueId init, SourceId);  ///< a new variable with a first value

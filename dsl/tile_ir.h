@@ -53,6 +53,8 @@ using CellId = std::int32_t;   ///< index into Kernel::cells: a mutable tile var
     X(tanh, 1, "1 - 2 / (exp(2 * a) + 1)")                                              \
     X(cast, 1, "a in another element type, rounded to nearest even")                    \
     X(transpose, 1, "columns become rows")                                              \
+    X(row_sum, 1, "sum of the valid elements of each row, a column")                    \
+    X(row_max, 1, "largest valid element of each row, a column")                        \
     X(dot, 2, "matrix product, summed in f32 (i32 for integers)")
 
 enum class OpKind : std::uint8_t {
@@ -64,6 +66,8 @@ inline constexpr int kOpKindCount = static_cast<int>(OpKind::dot) + 1;
 std::string_view name(OpKind);
 std::string_view doc(OpKind);
 int arity(OpKind);
+/// One result for each row of the argument.
+constexpr bool is_row_reduction(OpKind k) { return k == OpKind::row_sum || k == OpKind::row_max; }
 
 /// Extents of a tile: physical (fixed when the kernel is compiled) and valid (what a ragged edge leaves of it).
 struct Shape {

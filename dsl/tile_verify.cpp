@@ -98,7 +98,8 @@ private:
         }
         if (o.kind != OpKind::cast && a.dtype != r.dtype) report(o.source, isa::Code::dtype, who + " changes the element type");
         const bool turned = o.kind == OpKind::transpose;
-        if (r.shape.rows != (turned ? a.shape.cols : a.shape.rows) || r.shape.cols != (turned ? a.shape.rows : a.shape.cols))
+        const std::int64_t cols = is_row_reduction(o.kind) ? 1 : turned ? a.shape.rows : a.shape.cols;
+        if (r.shape.rows != (turned ? a.shape.cols : a.shape.rows) || r.shape.cols != cols)
             report(o.source, isa::Code::shape, who + " of " + extents(a.shape) + " gives " + extents(r.shape));
     }
     void dot(const Op& o) {

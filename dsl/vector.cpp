@@ -12,34 +12,6 @@ namespace {
 
 constexpr std::int64_t kBlocks = isa::kRepeatBytes / isa::kBlockBytes;
 
-isa::Vector base(Emitter& e, const UbTile& dst, const UbTile* a, const UbTile* b, double scalar) {
-    isa::Vector v;
-    v.dst = dst.at;
-    v.dst_dtype = dst.dtype;
-    v.dtype = a ? a->dtype : dst.dtype;
-    v.scalar = scalar;
-    const isa::Operand absent{isa::Space::none, -1, e.constant(0), e.constant(0)};
-    v.src0 = a ? a->at : absent;
-    v.src1 = b ? b->at : absent;
-    // blocks an operand takes of each repeat; the wider type of a conversion fills all eight
-    const int width = std::max(isa::bytes_of(v.dtype), isa::bytes_of(v.dst_dtype));
-    const auto repeat = [&](isa::DType t) { return e.constant(kBlocks * isa::bytes_of(t) / width); };
-    v.count = v.repeats = e.constant(0);
-    v.dst_block = v.src0_block = v.src1_block = e.constant(1);
-    v.dst_repeat = repeat(v.dst_dtype);
-    v.src0_repeat = a ? repeat(v.dtype) : e.constant(0);
-    v.src1_repeat = b ? repeat(v.dtype) : e.constant(0);
-    if (!a) v.src0_block = e.constant(0);
-    if (!b) v.src1_block = e.constant(0);
-    return v;
-}
-
-isa::Operand moved(Emitter& e, isa::Operand o, Expr elements, isa::DType t) {
-    const Expr bytes = e.exprs().mul(elements, e.constant(isa::bytes_of(t)));
-    o.offset = o.offset ? e.exprs().add(o.offset, bytes) : bytes;
-    return o;
-}
-
 /// One column chunk of a broadcast: `lanes` columns of every row, a repeat for each row.
 struct Chunk {
     Expr first_col;
@@ -83,7 +55,7 @@ private:
     }
     void instr(Chunk c, Expr first_row, Expr count) {
         isa::ExprPool& x = emit_.exprs();
-        isa::Vector v = base(emit_, dst_, swapped_ ? &b_ : &a_, swapped_ ? &a_ : &b_, 0);
+        isa::Vector v = vector_operands(emit_, dst_, swapped_ ? &b_ : &a_, swapped_ ? &a_ : &b_, 0);
         const std::int64_t block = isa::kBlockBytes / isa::bytes_of(dst_.dtype);
         v.mode = isa::MaskMode::normal;
         v.repeats = count;
@@ -117,16 +89,44 @@ private:
 
 }  // namespace
 
+isa::Vector vector_operands(Emitter& e, const UbTile& dst, const UbTile* a, const UbTile* b, double scalar) {
+    isa::Vector v;
+    v.dst = dst.at;
+    v.dst_dtype = dst.dtype;
+    v.dtype = a ? a->dtype : dst.dtype;
+    v.scalar = scalar;
+    const isa::Operand absent{isa::Space::none, -1, e.constant(0), e.constant(0)};
+    v.src0 = a ? a->at : absent;
+    v.src1 = b ? b->at : absent;
+    // blocks an operand takes of each repeat; the wider type of a conversion fills all eight
+    const int width = std::max(isa::bytes_of(v.dtype), isa::bytes_of(v.dst_dtype));
+    const auto repeat = [&](isa::DType t) { return e.constant(kBlocks * isa::bytes_of(t) / width); };
+    v.count = v.repeats = e.constant(0);
+    v.dst_block = v.src0_block = v.src1_block = e.constant(1);
+    v.dst_repeat = repeat(v.dst_dtype);
+    v.src0_repeat = a ? repeat(v.dtype) : e.constant(0);
+    v.src1_repeat = b ? repeat(v.dtype) : e.constant(0);
+    if (!a) v.src0_block = e.constant(0);
+    if (!b) v.src1_block = e.constant(0);
+    return v;
+}
+
+isa::Operand moved(Emitter& e, isa::Operand o, Expr elements, isa::DType t) {
+    const Expr bytes = e.exprs().mul(elements, e.constant(isa::bytes_of(t)));
+    o.offset = o.offset ? e.exprs().add(o.offset, bytes) : bytes;
+    return o;
+}
+
 Expr run_length(Emitter& e, const UbTile& t) { return t.max_rows == 1 ? t.pitch : e.exprs().mul(t.rows, t.pitch); }
 
 void vector_unary(Emitter& e, isa::Op op, const UbTile& dst, const UbTile& a, double scalar, isa::SourceId source) {
-    isa::Vector v = base(e, dst, &a, nullptr, scalar);
+    isa::Vector v = vector_operands(e, dst, &a, nullptr, scalar);
     v.count = run_length(e, dst);
     e.instr(op, v, source);
 }
 
 void vector_fill(Emitter& e, const UbTile& dst, double scalar, isa::SourceId source) {
-    isa::Vector v = base(e, dst, nullptr, nullptr, scalar);
+    isa::Vector v = vector_operands(e, dst, nullptr, nullptr, scalar);
     v.count = run_length(e, dst);
     e.instr(isa::Op::vdup, v, source);
 }
@@ -134,13 +134,13 @@ void vector_fill(Emitter& e, const UbTile& dst, double scalar, isa::SourceId sou
 void vector_binary(Emitter& e, isa::Op op, const UbTile& dst, const UbTile& a, const UbTile& b, Spread spread, bool swapped, const UbTile* scratch,
                    isa::SourceId source) {
     if (spread == Spread::none || (spread == Spread::row && dst.max_rows == 1)) {
-        isa::Vector v = base(e, dst, swapped ? &b : &a, swapped ? &a : &b, 0);
+        isa::Vector v = vector_operands(e, dst, swapped ? &b : &a, swapped ? &a : &b, 0);
         v.count = run_length(e, dst);
         return e.instr(op, v, source);
     }
     if (spread == Spread::row) return Broadcast(e, op, dst, a, b, spread, swapped, source).run();
     isa::check(scratch != nullptr, "a column broadcast needs scratch");
-    isa::Vector v = base(e, *scratch, &b, nullptr, 0);
+    isa::Vector v = vector_operands(e, *scratch, &b, nullptr, 0);
     v.mode = isa::MaskMode::normal;
     v.mask_lo = ~std::uint64_t{0};
     v.mask_hi = isa::bytes_of(b.dtype) == 2 ? ~std::uint64_t{0} : 0;
@@ -148,7 +148,11 @@ void vector_binary(Emitter& e, isa::Op op, const UbTile& dst, const UbTile& a, c
     v.dst_repeat = e.constant(kBlocks);
     v.src0_repeat = e.constant(1);
     e.instr(isa::Op::vbrcb, v, source);
-    Broadcast(e, op, dst, a, *scratch, spread, swapped, source).run();
+    if (dst.max_rows > 1) return Broadcast(e, op, dst, a, *scratch, spread, swapped, source).run();
+    isa::Vector one = vector_operands(e, dst, swapped ? scratch : &a, swapped ? &a : scratch, 0);  // one block for the whole row
+    (swapped ? one.src0_block : one.src1_block) = (swapped ? one.src0_repeat : one.src1_repeat) = e.constant(0);
+    one.count = run_length(e, dst);
+    e.instr(op, one, source);
 }
 
 }  // namespace sfumato::dsl

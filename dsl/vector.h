@@ -25,6 +25,18 @@ void vector_fill(Emitter&, const UbTile& dst, double scalar, isa::SourceId);
 void vector_binary(Emitter&, isa::Op, const UbTile& dst, const UbTile& a, const UbTile& b, Spread, bool swapped, const UbTile* scratch,
                    isa::SourceId);
 
+/// dst = op(valid elements of each row of a): a column, or one element when a has one row. `scratch`: row_reduction_scratch elements of a's type.
+void vector_row_reduction(Emitter&, isa::Op, const UbTile& dst, const UbTile& a, UbTile scratch, isa::SourceId);
+/// One level of it: every 256 bytes of a row of `from` give an element of `to`, whose rows are `pitch` elements apart.
+void reduce_each_row(Emitter&, isa::Op, const UbTile& to, Expr pitch, const UbTile& from, isa::SourceId);
+/// Elements that the levels of a row reduction need beside source and destination.
+std::int64_t row_reduction_scratch(const UbTile& a);
+
+/// Operands over whole tiles with the strides of a contiguous run; `count` is still 0.
+isa::Vector vector_operands(Emitter&, const UbTile& dst, const UbTile* a, const UbTile* b, double scalar);
+/// `elements` further on.
+isa::Operand moved(Emitter&, isa::Operand, Expr elements, isa::DType);
+
 /// What an instruction of the Vector family takes besides its destination.
 constexpr int tile_sources(isa::Op op) {
     if (isa::desc(op).src == isa::Space::none) return 0;

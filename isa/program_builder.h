@@ -113,16 +113,8 @@ public:
     /// rows x cols elements; pitches in elements (0: cols).
     int copy(Op op, Operand dst, Operand src, Amount rows, Amount cols, DType t = DType::f16, Amount dst_pitch = 0, Amount src_pitch = 0,
              Cache cache = Cache::normal) {
-        Copy c;
-        c.dst = dst;
-        c.src = src;
-        c.dtype = t;
-        c.rows = num(rows);
-        c.cols = num(cols);
-        c.dst_pitch = num(given(dst_pitch) ? dst_pitch : cols);
-        c.src_pitch = num(given(src_pitch) ? src_pitch : cols);
-        c.cache = cache;
-        return instr(op, c);
+        const Expr to = num(given(dst_pitch) ? dst_pitch : cols), from = num(given(src_pitch) ? src_pitch : cols);
+        return instr(op, Copy{.dst = dst, .src = src, .dtype = t, .rows = num(rows), .cols = num(cols), .dst_pitch = to, .src_pitch = from, .cache = cache});
     }
     int mmad(Operand dst, Operand a, Operand b, std::int64_t m, std::int64_t k, std::int64_t n, Expr init, bool unit_flag = false,
              DType t = DType::f16) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,10 @@ namespace sfumato::lab {
 /// What to run and how; the members are the options of the command line, in its words.
 struct Request {
     std::string what;  ///< kernel of the library, or a file ending in .sfa
+    /// Kernels that run behind it in the same run, in order: "swiglu", "swiglu:d=5504,tile.rows=8", "add:X=C,Y=1.A". A key is a size, a tensor with
+    /// the tensor of an earlier kernel that it is, tile.KNOB, dtype, level or stages. Without a tensor the first input is the first output of the
+    /// kernel before; sizes and type follow from the tensors.
+    std::vector<std::string> then;
     std::string chip = "Ascend910B2";
     std::vector<std::string> sets;
     std::string chip_dir;
@@ -30,7 +35,7 @@ struct Request {
     bool warm_l2 = false;
     std::int64_t repeat = 1;
     std::uint64_t seed = 1;
-    std::map<std::string, std::string> inputs, dumps;  ///< tensor -> .npy file
+    std::map<std::string, std::string> inputs, dumps;  ///< tensor -> .npy file; "C", or "1.C" where two kernels have a C
     std::string trace, trace_window;                   ///< file; "begin:end" in us, or in cycles with the suffix "cycles"
     std::vector<int> trace_cores;
     std::int64_t trace_slices = traces::TraceOptions{}.max_slices;
@@ -48,6 +53,8 @@ struct Prepared {
     std::optional<kernels::Choice> choice;  ///< absent: nothing was left to the chooser
     dsl::Compiled compiled;                 ///< of a text file: only the program
     double compile_s = 0;
+    /// Tensors that an earlier kernel of the run wrote: index here -> launch and index there.
+    std::map<std::size_t, std::pair<std::size_t, std::size_t>> bound;
     const isa::Program& program() const { return compiled.program; }
 };
 /// Loads the chip, chooses a tiling and compiles. Throws InputError for unknown names, sizes below 1 and tensors beyond device memory, Rejected for
@@ -56,13 +63,17 @@ Prepared prepare(const Request&);
 /// A kernel of the author's own, described as the library's are; it must outlive the result. `Request::what` is ignored. Without `choose` every knob
 /// must be given; without `reference` values are compared with program order; without `flops` no arithmetic is reported.
 Prepared prepare(const kernels::Kernel& own, const Request&);
+/// The kernel and those behind it.
+std::vector<Prepared> prepare_all(const Request&);
 
 struct Result {
     traces::RunReport report;
     std::optional<traces::TraceCounts> trace;
     bool ok() const { return report.status == "ok" && (!report.values.checked || report.values.equal) && report.hazards().empty(); }
 };
-/// Runs what was prepared. Throws InputError for bad .npy files and unwritable traces.
+/// Runs what was prepared, kernels behind each other on one device whose L2 keeps what it holds. Throws InputError for bad .npy files and
+/// unwritable traces.
+Result run(std::span<const Prepared>, const Request&);
 Result run(const Prepared&, const Request&);
 Result run(const Request&);
 Result run(const kernels::Kernel& own, const Request&);
@@ -70,5 +81,7 @@ Result run(const kernels::Kernel& own, const Request&);
 /// Above these a run is timed only, unless the author asks for values.
 inline constexpr double kMostCheckedFlops = 4e9;
 inline constexpr std::int64_t kMostCheckedBytes = std::int64_t{1} << 28;
+/// Rounds of a repeated run; each keeps a line of statistics per launch.
+inline constexpr std::int64_t kMostRounds = 10'000;
 
 }  // namespace sfumato::lab

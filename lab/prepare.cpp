@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "lab/prepare.h"
+
 #include <chrono>
 #include <cstring>
 #include <fstream>
@@ -87,10 +89,7 @@ void prepare_kernel(Prepared& p, const Request& r) {
 void prepare_file(Prepared& p, const Request& r) {
     for (const auto& [option, value] : {std::pair{"--dtype", r.dtype}, {"--level", r.level}, {"--tile", r.tile}})
         if (!value.empty()) throw isa::InputError(std::string(option) + ": " + r.what + " is a program already; the option is for kernels of the library");
-    std::ifstream in(r.what, std::ios::binary);
-    if (!in) throw isa::InputError(r.what + ": cannot read: " + std::strerror(errno));
-    const std::string text((std::istreambuf_iterator<char>(in)), {});
-    p.compiled.program = isa::parse_program(text, r.what);
+    p.compiled.program = read_program(r.what);
     if (auto faults = isa::verify(p.program(), p.chip); !faults.empty()) throw isa::Rejected(std::move(faults));
     p.name = p.program().name;
     Numbers known;
@@ -104,6 +103,13 @@ void prepare_file(Prepared& p, const Request& r) {
 }
 
 }  // namespace
+
+isa::Program read_program(const std::string& file) {
+    std::ifstream in(file, std::ios::binary);
+    if (!in) throw isa::InputError(file + ": cannot read: " + std::strerror(errno));
+    const std::string text((std::istreambuf_iterator<char>(in)), {});
+    return isa::parse_program(text, file);
+}
 
 Prepared prepare(const kernels::Kernel& own, const Request& r) {
     Prepared p;

@@ -13,9 +13,9 @@ namespace sfumato::lab {
 
 namespace {
 
-void collect_loads(const isa::Block& block, std::set<std::int32_t>& tensors) {
+void collect_loads(const isa::Block& block, std::set<std::size_t>& tensors) {
     for (const isa::Stmt& s : block) {
-        if (const auto* load = std::get_if<isa::Load>(&s.node)) tensors.insert(load->tensor);
+        if (const auto* load = std::get_if<isa::Load>(&s.node)) tensors.insert(static_cast<std::size_t>(load->tensor));
         if (const auto* loop = std::get_if<isa::Loop>(&s.node)) collect_loads(loop->body, tensors);
         if (const auto* when = std::get_if<isa::When>(&s.node)) collect_loads(when->body, tensors);
     }
@@ -73,19 +73,18 @@ std::vector<HostTensor> host_tensors(const isa::Program& p, const std::map<std::
     return out;
 }
 
-sim::DeviceMemory device_memory(const isa::Program& p, const std::vector<HostTensor>& tensors, std::uint64_t seed, bool fill) {
-    std::set<std::int32_t> loaded;
-    for (const isa::Section& s : p.sections) collect_loads(s.body, loaded);
-    sim::DeviceMemory memory;
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-        const HostTensor& t = tensors[i];
-        sim::DeviceTensor d{t.name, t.bytes(), {}, -1};
-        const bool output = t.role == isa::Role::out || t.role == isa::Role::workspace;
-        if (fill || loaded.contains(static_cast<std::int32_t>(i)))
-            d.bytes = output ? std::vector<std::byte>(static_cast<std::size_t>(t.bytes()), std::byte{0xff}) : random_bytes(t, seed + i * 0x9e3779b97f4a7c15u);
-        memory.tensors.push_back(std::move(d));
-    }
-    return memory;
+std::set<std::size_t> control_tensors(const isa::Program& p) {
+    std::set<std::size_t> out;
+    for (const isa::Section& s : p.sections) collect_loads(s.body, out);
+    return out;
+}
+
+sim::DeviceTensor device_tensor(const HostTensor& t, std::uint64_t seed, bool fill) {
+    sim::DeviceTensor d{t.name, t.bytes(), {}, -1};
+    if (!fill) return d;
+    const bool output = t.role == isa::Role::out || t.role == isa::Role::workspace;
+    d.bytes = output ? std::vector<std::byte>(static_cast<std::size_t>(t.bytes()), std::byte{0xff}) : random_bytes(t, seed);
+    return d;
 }
 
 std::vector<std::int64_t> coordinates(const std::vector<std::int64_t>& shape, std::int64_t element) {

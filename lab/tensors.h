@@ -2,6 +2,7 @@
 #pragma once
 // The tensors of a launch: how large they are, what is in them before the run, and what the result should be compared with.
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,11 +31,13 @@ std::vector<HostTensor> host_tensors(const isa::Program&, const std::map<std::st
 /// The size check alone, on tensors from elsewhere.
 void check_device_memory(const std::vector<HostTensor>&, const isa::Chip&);
 
-/// Device memory with seeded random inputs in [-1, 1) (whole numbers -8 to 8 for integers) and outputs full of NaN bits, so that a missed
-/// store shows. `fill` false: sizes only, except tensors that control loads read.
-sim::DeviceMemory device_memory(const isa::Program&, const std::vector<HostTensor>&, std::uint64_t seed, bool fill);
+/// A tensor of the device: inputs are seeded random numbers in [-1, 1) (whole numbers -8 to 8 for integers), outputs full of NaN bits, so that a
+/// missed store shows. `fill` false: its size only.
+sim::DeviceTensor device_tensor(const HostTensor&, std::uint64_t seed, bool fill);
+/// Tensors that control loads read; they need values in every mode.
+std::set<std::size_t> control_tensors(const isa::Program&);
 
-/// Seeded random elements, as device_memory has them.
+/// Seeded random elements, as device_tensor has them.
 std::vector<std::byte> random_bytes(const HostTensor&, std::uint64_t seed);
 /// Coordinates of an element counted in row-major order.
 std::vector<std::int64_t> coordinates(const std::vector<std::int64_t>& shape, std::int64_t element);

@@ -27,13 +27,6 @@ struct CoreStats {
     Tick begin = 0, end = 0;  ///< window of the core over all launches it worked on
     std::array<PipeStats, isa::kPipeCount> pipes{};
 };
-struct LaunchStats {
-    std::string name;
-    Tick begin = 0, end = 0;  ///< first core start to last core end
-    std::int64_t cores = 0;
-    double task_us = 0;       ///< core time plus launch overhead
-    double mean_core_ticks = 0;  ///< mean over the cores that worked
-};
 struct MemoryStats {
     std::int64_t gm_read_bytes = 0, gm_write_bytes = 0;    ///< asked for by cores
     std::int64_t hbm_read_bytes = 0, hbm_write_bytes = 0;  ///< moved between L2 and HBM (bypass included)
@@ -46,6 +39,18 @@ struct LineStats {
     Tick busy = 0, stalled = 0;
     std::int64_t bytes = 0;
 };
+struct LaunchStats {
+    std::string name;
+    Tick begin = 0, end = 0;  ///< first core start to last core end
+    std::int64_t cores = 0;
+    double task_us = 0;       ///< core time plus launch overhead
+    double mean_core_ticks = 0;  ///< mean over the cores that worked
+    // Its part of the run's totals; bytes that L2 writes back later count for the launch that makes room.
+    std::vector<CoreStats> core_stats;
+    MemoryStats memory;
+    std::map<std::int32_t, LineStats> lines;  ///< by instruction id of its program
+    std::int64_t instructions = 0;
+};
 
 enum class Status { ok, deadlock, fault };
 
@@ -56,8 +61,7 @@ struct RunResult {
     double ticks_per_us = 0;
     std::vector<CoreStats> cores;
     std::vector<LaunchStats> launches;
-    MemoryStats memory;
-    std::map<std::int32_t, LineStats> lines;   ///< by instruction id of launch 0
+    MemoryStats memory;                        ///< of all launches
     std::int64_t instructions = 0;             ///< instances executed
     std::int64_t events = 0;                   ///< activations of the model
     double wall_s = 0;                         ///< host seconds of the run

@@ -41,8 +41,6 @@ RunResult run_timed(const isa::Chip& chip, std::span<const Launch> launches, Dev
     recorder.rethrow();
     for (const std::string& text : context.reports())
         if (!recorder.stopped()) throw isa::InternalError("SystemC reports " + text);
-    for (std::size_t i = 0; i < recorder.lines.size(); ++i)
-        if (recorder.lines[i].count > 0) result.lines[static_cast<std::int32_t>(i)] = recorder.lines[i];
     result.instructions = recorder.instructions;
     result.events = recorder.activations;
     result.ticks_per_us = chip.cores.clock_mhz;

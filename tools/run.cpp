@@ -36,10 +36,10 @@ json as_json(const lab::Request& r, const lab::Result& result) {
     return j;
 }
 
-lab::Result with_progress(const lab::Prepared& p, lab::Request r) {
+lab::Result with_progress(const std::vector<lab::Prepared>& kernels, lab::Request r) {
     ProgressBar bar;
     r.progress = [&](double share) { bar(share); };
-    return lab::run(p, r);
+    return lab::run(kernels, r);
 }
 
 /// One variant of --compare applied to a request.
@@ -82,7 +82,7 @@ int compare(const Options& o) {
     bool ok = true;
     for (const std::string& name : names) {
         const lab::Request r = variant(o.request, name);
-        const lab::Result result = with_progress(lab::prepare(r), r);
+        const lab::Result result = with_progress(lab::prepare_all(r), r);
         ok = ok && result.ok();
         runs.push_back(result.report);
         json j = as_json(r, result);
@@ -104,19 +104,22 @@ int run_kernel(Options& o) {
         return kFine;
     }
     if (!o.compare.empty()) return compare(o);
-    const lab::Prepared p = lab::prepare(r);
+    const auto kernels = lab::prepare_all(r);
     const std::filesystem::path folder = o.out;
     if (!o.out.empty()) {
         std::error_code error;
         std::filesystem::create_directories(folder, error);
         if (error) throw isa::InputError("--out " + o.out + ": cannot create the folder: " + error.message());
-        if (r.trace.empty()) r.trace = (folder / "trace.json.gz").string();
+        if (r.trace.empty() && r.mode != sim::Mode::values) r.trace = (folder / "trace.json.gz").string();
     }
-    const lab::Result result = with_progress(p, r);
+    const lab::Result result = with_progress(kernels, r);
     const std::string text = traces::to_text(result.report) + (result.trace ? trace_line(r.trace, *result.trace) : "");
     const std::string object = as_json(r, result).dump(2) + "\n";
     if (!o.out.empty()) {
-        traces::write_file((folder / "program.sfa").string(), isa::print_program(p.program()));
+        for (std::size_t i = 0; i < kernels.size(); ++i) {
+            const std::string name = kernels.size() > 1 ? "program" + std::to_string(i + 1) + ".sfa" : "program.sfa";
+            traces::write_file((folder / name).string(), isa::print_program(kernels[i].program()));
+        }
         traces::write_file((folder / "report.txt").string(), text);
         traces::write_file((folder / "report.json").string(), object);
     }

@@ -8,6 +8,9 @@ namespace {
 void add_run_options(CLI::App& app, Options& o) {
     add_kernel_options(app, o);
     lab::Request& r = o.request;
+    app.add_option("--then", r.then, "KERNEL[:key=value,...] behind it in the same run, reading its output, e.g. swiglu or add:X=C,Y=1.A,tile.rows=8")
+        ->take_all()
+        ->allow_extra_args(false);
     app.add_option("--mode", o.mode, "both, time or values (default: both for small problems)");
     app.add_option("--l2", o.l2, "cold or warm at the start")->capture_default_str();
     app.add_option("--repeat", r.repeat, "launches one after the other; the last one is reported")->capture_default_str();

@@ -15,11 +15,11 @@ namespace {
 constexpr double kBusyEnough = 0.6;      // a pipe busier than this bounds the run
 constexpr double kBandwidthShare = 0.7;  // of the peak: the memory, not the pipe, is the bound
 
-void add_groups(RunReport& r, const isa::Chip& chip, const sim::RunResult& run) {
+void add_groups(RunReport& r, const sim::LaunchStats& launch) {
     for (const isa::CoreKind kind : {isa::CoreKind::aic, isa::CoreKind::aiv, isa::CoreKind::merged}) {
         CoreGroup g{kind, 0, {}};
         std::array<PipeShare, isa::kPipeCount> sums{};
-        for (const sim::CoreStats& c : run.cores) {
+        for (const sim::CoreStats& c : launch.core_stats) {
             const sim::Tick window = c.end - c.begin;
             if (c.core.kind != kind || window <= 0) continue;
             ++g.cores;
@@ -45,26 +45,20 @@ void add_groups(RunReport& r, const isa::Chip& chip, const sim::RunResult& run) 
         }
         r.groups.push_back(std::move(g));
     }
-    r.hbm_peak_gbs = chip.hbm.total_rate * chip.cores.clock_mhz / 1e3;
 }
 
-void add_time(RunReport& r, const sim::RunResult& run) {
-    if (run.ticks_per_us <= 0) return;
+void add_time(RunReport& r, const sim::LaunchStats& launch, double ticks_per_us) {
     double sum = 0;
     std::int64_t worked = 0;
-    for (const sim::CoreStats& c : run.cores) {
+    for (const sim::CoreStats& c : launch.core_stats) {
         r.cycles = std::max(r.cycles, c.end - c.begin);
         sum += static_cast<double>(c.end - c.begin);
         worked += c.end > c.begin;
     }
-    double mean = worked > 0 ? sum / static_cast<double>(worked) : 0;
-    if (run.launches.size() > 1) {  // with several launches the last one counts: it is the one with a warm cache
-        r.cycles = run.launches.back().end - run.launches.back().begin;
-        mean = run.launches.back().mean_core_ticks;
-    }
-    r.core_time_us = static_cast<double>(r.cycles) / run.ticks_per_us;
-    r.core_time_mean_us = mean / run.ticks_per_us;
-    r.task_time_us = run.launches.empty() ? r.core_time_us : run.launches.back().task_us;
+    r.begin_us = static_cast<double>(launch.begin) / ticks_per_us;
+    r.core_time_us = static_cast<double>(r.cycles) / ticks_per_us;
+    r.core_time_mean_us = worked > 0 ? sum / static_cast<double>(worked) / ticks_per_us : 0;
+    r.task_time_us = launch.task_us;
 }
 
 void add_capacity(RunReport& r, const isa::Chip& chip, const isa::Program& p) {
@@ -111,11 +105,11 @@ std::map<std::int32_t, const isa::Instr*> instructions(const isa::Program& p) {
     return out;
 }
 
-void add_hot_lines(RunReport& r, const isa::Program& p, const sim::RunResult& run) {
+void add_hot_lines(RunReport& r, const isa::Program& p, const sim::LaunchStats& launch, double ticks_per_us) {
     const auto by_id = instructions(p);
     std::map<std::string, HotLine> lines;
     std::map<std::string, std::set<std::string>> mnemonics;
-    for (const auto& [id, stats] : run.lines) {
+    for (const auto& [id, stats] : launch.lines) {
         const auto at = by_id.find(id);
         if (at == by_id.end()) continue;
         std::string where = isa::where(p, at->second->source);
@@ -124,8 +118,8 @@ void add_hot_lines(RunReport& r, const isa::Program& p, const sim::RunResult& ru
         line.where = where;
         line.count += stats.count;
         line.bytes += stats.bytes;
-        line.busy_us += static_cast<double>(stats.busy) / run.ticks_per_us;
-        line.stalled_us += static_cast<double>(stats.stalled) / run.ticks_per_us;
+        line.busy_us += static_cast<double>(stats.busy) / ticks_per_us;
+        line.stalled_us += static_cast<double>(stats.stalled) / ticks_per_us;
         if (stats.busy > 0) mnemonics[where].insert(std::string(isa::desc(at->second->op).name));
     }
     for (auto& [where, line] : lines) {
@@ -136,10 +130,10 @@ void add_hot_lines(RunReport& r, const isa::Program& p, const sim::RunResult& ru
 }
 
 /// Line of the instructions of `pipe` that were busy longest.
-std::string hottest_line(const isa::Program& p, const sim::RunResult& run, Pipe pipe) {
+std::string hottest_line(const isa::Program& p, const sim::LaunchStats& launch, Pipe pipe) {
     const auto by_id = instructions(p);
     std::map<std::string, sim::Tick> busy;
-    for (const auto& [id, stats] : run.lines) {
+    for (const auto& [id, stats] : launch.lines) {
         const auto at = by_id.find(id);
         if (at != by_id.end() && isa::pipe_of(*at->second) == pipe) busy[isa::where(p, at->second->source)] += stats.busy;
     }
@@ -147,7 +141,7 @@ std::string hottest_line(const isa::Program& p, const sim::RunResult& run, Pipe 
     return most == busy.end() ? "" : most->first;
 }
 
-void add_bottleneck(RunReport& r, const isa::Program& p, const sim::RunResult& run) {
+void add_bottleneck(RunReport& r, const isa::Program& p, const sim::LaunchStats& launch) {
     const PipeShare* most = nullptr;
     for (const CoreGroup& g : r.groups)
         for (const PipeShare& s : g.pipes)
@@ -155,7 +149,7 @@ void add_bottleneck(RunReport& r, const isa::Program& p, const sim::RunResult& r
     if (!most) return;
     r.bottleneck.pipe = isa::kPipeNames[static_cast<std::size_t>(most->pipe)].profiler;
     r.bottleneck.share = most->busy;
-    r.bottleneck.source_line = hottest_line(p, run, most->pipe);
+    r.bottleneck.source_line = hottest_line(p, launch, most->pipe);
     const bool moves = most->pipe == Pipe::mte2 || most->pipe == Pipe::mte3 || most->pipe == Pipe::fix;
     const double hbm = r.hbm_peak_gbs > 0 ? r.gbs(r.memory.hbm_read_bytes + r.memory.hbm_write_bytes) / r.hbm_peak_gbs : 0;
     if (most->busy < kBusyEnough)
@@ -198,25 +192,29 @@ std::vector<isa::Diagnostic> RunReport::hazards() const {
     return out;
 }
 
-RunReport measure(const isa::Chip& chip, const isa::Program& program, const sim::RunResult& run) {
+RunReport measure(const isa::Chip& chip, const isa::Program& program, const sim::RunResult& run, std::size_t launch) {
     RunReport r;
     r.kernel = program.name;
     r.chip = chip.name;
     r.arch = chip.arch;
     r.assumptions.chip_hash = chip.hash;
     r.status = run.status == sim::Status::ok ? "ok" : run.status == sim::Status::deadlock ? "deadlock" : "fault";
-    r.memory = run.memory;
     r.diagnostics = run.diagnostics;
-    r.instructions = run.instructions;
     r.events = run.events;
     r.wall_s = run.wall_s;
-    r.blocks = run.launches.empty() ? 0 : run.launches.back().cores;
-    add_time(r, run);
-    add_groups(r, chip, run);
+    r.hbm_peak_gbs = chip.hbm.total_rate * chip.cores.clock_mhz / 1e3;
     add_capacity(r, chip, program);
     r.sync = count_sync(program);
-    if (run.ticks_per_us > 0) add_hot_lines(r, program, run);
-    add_bottleneck(r, program, run);
+    if (launch >= run.launches.size()) return r;  // nothing ran
+    const sim::LaunchStats& l = run.launches[launch];
+    r.blocks = l.cores;
+    r.memory = l.memory;
+    r.instructions = l.instructions;
+    if (run.ticks_per_us <= 0) return r;  // values only
+    add_time(r, l, run.ticks_per_us);
+    add_groups(r, l);
+    add_hot_lines(r, program, l, run.ticks_per_us);
+    add_bottleneck(r, program, l);
     return r;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A run as people and scripts read it: one plain struct, printed as text and as JSON from the same numbers. `measure` fills what follows from
-// chip, program and simulation; whoever ran the kernel adds what it was and whether its values are right.
+// chip, program and simulation; whoever ran the kernel adds what it was and whether its values are right; `combine` makes one report of several
+// kernels that ran behind each other.
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,10 +65,15 @@ struct RunReport {
     std::string kernel, chip, arch, dtype;
     NamedNumbers shape, tile;
     std::int64_t blocks = 0, repeat = 1;
+    std::vector<double> rounds_us;  ///< repeated runs: core time of each round, the last one is reported
+    std::vector<std::pair<std::string, std::string>> reads;  ///< tensors that an earlier kernel of the run wrote: ("X", "1.C")
+    std::string l2_before;  ///< what L2 held when the kernel began: "cold", "warm", "as launch 1 left it"
+    std::vector<RunReport> launches;  ///< several kernels behind each other: one report each; the other members are of all of them
     bool timed = true;  ///< false: values only, the time members mean nothing
     std::string status = "ok";
 
     std::int64_t cycles = 0;
+    double begin_us = 0;  ///< since the start of the run
     double core_time_us = 0, core_time_mean_us = 0, task_time_us = 0;
     double flops = 0, peak_tflops = 0;
     std::string peak_of;  ///< "cube f16" or "vector f16"
@@ -94,14 +100,17 @@ struct RunReport {
     std::vector<isa::Diagnostic> hazards() const;
 };
 
-/// Fills time, pipes, memory, capacity, sync, bottleneck, hot lines, diagnostics and host figures.
-RunReport measure(const isa::Chip&, const isa::Program&, const sim::RunResult&);
+/// Fills time, pipes, memory, capacity, sync, bottleneck, hot lines, diagnostics and host figures, of one launch of the run.
+RunReport measure(const isa::Chip&, const isa::Program&, const sim::RunResult&, std::size_t launch = 0);
+/// Kernels that ran behind each other as one: times, bytes and counts are sums, shares are weighted with core time, `launches` keeps each.
+RunReport combine(std::vector<RunReport>);
 
 /// Multiply-adds of all cores per second, doubled, for an input type, in TFLOP/s; 0: the chip cannot.
 double cube_peak_tflops(const isa::Chip&, isa::DType);
 /// Lanes of all vector units per second for a two-source instruction, in TFLOP/s.
 double vector_peak_tflops(const isa::Chip&, isa::DType);
 
+/// Of several kernels: each launch, then all of them.
 std::string to_text(const RunReport&);
 /// Its table of memory spaces alone.
 std::string capacity_text(const RunReport&);

@@ -82,13 +82,8 @@ json hot_lines(const RunReport& r) {
     return out;
 }
 
-std::string dump(const json& j) { return j.dump(2, ' ', false, json::error_handler_t::replace); }
-
-}  // namespace
-
-std::string to_json(const std::vector<isa::Diagnostic>& list) { return dump(diagnostics(list)); }
-
-std::string to_json(const RunReport& r) {
+/// What is said of one kernel.
+json kernel_members(const RunReport& r) {
     json j;
     j["kernel"] = r.kernel;
     j["chip"] = r.chip;
@@ -118,6 +113,35 @@ std::string to_json(const RunReport& r) {
     j["bottleneck"] = {
         {"pipe", r.bottleneck.pipe}, {"reason", r.bottleneck.reason}, {"source_line", r.bottleneck.source_line}, {"share", r.bottleneck.share}};
     j["hot_lines"] = hot_lines(r);
+    return j;
+}
+
+/// One object for each kernel of the run, also when it is the only one, so that a script can always walk the list.
+json launches(const RunReport& r) {
+    json out = json::array();
+    const std::vector<RunReport> alone = r.launches.empty() ? std::vector<RunReport>{r} : std::vector<RunReport>{};
+    for (const RunReport& l : r.launches.empty() ? alone : r.launches) {
+        json j = kernel_members(l);
+        j["begin_us"] = l.begin_us;
+        j["reads"] = json::object();
+        for (const auto& [tensor, source] : l.reads) j["reads"][tensor] = source;
+        j["l2_before"] = l.l2_before;
+        j["instructions"] = l.instructions;
+        out.push_back(std::move(j));
+    }
+    return out;
+}
+
+std::string dump(const json& j) { return j.dump(2, ' ', false, json::error_handler_t::replace); }
+
+}  // namespace
+
+std::string to_json(const std::vector<isa::Diagnostic>& list) { return dump(diagnostics(list)); }
+
+std::string to_json(const RunReport& r) {
+    json j = kernel_members(r);
+    if (!r.rounds_us.empty()) j["rounds_us"] = r.rounds_us;
+    j["launches"] = launches(r);
     const double rate = r.wall_s > 0 ? static_cast<double>(r.instructions) / r.wall_s : 0;
     j["sim"] = {
         {"wall_s", r.wall_s}, {"compile_s", r.compile_s}, {"instructions", r.instructions}, {"events", r.events}, {"instructions_per_s", rate}};

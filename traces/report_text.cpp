@@ -13,6 +13,7 @@ using isa::with_separators;
 namespace {
 
 constexpr std::size_t kHotLines = 8;      // lines of the hot-spot table
+constexpr std::size_t kRounds = 12;       // rounds of a repeated run
 constexpr std::size_t kDiagnostics = 20;  // diagnostics printed in full
 
 std::string left(std::string s, std::size_t width) {
@@ -40,8 +41,12 @@ std::string head(const RunReport& r) {
 std::string time(const RunReport& r) {
     std::string out = "time        core " + short_number(r.core_time_us) + " us (" + with_separators(r.cycles) + " cycles on the slowest), mean over cores " +
                       short_number(r.core_time_mean_us) + " us, task " + short_number(r.task_time_us) + " us";
-    if (r.repeat > 1) out += ", last of " + std::to_string(r.repeat) + " launches";
     out += "\n";
+    if (r.rounds_us.size() > 1) {
+        out += "rounds      ";
+        for (std::size_t i = 0; i < std::min(kRounds, r.rounds_us.size()); ++i) out += (i ? ", " : "") + short_number(r.rounds_us[i]);
+        out += std::string(r.rounds_us.size() > kRounds ? ", ..." : "") + " us of core time; the last of " + std::to_string(r.rounds_us.size()) + " is reported\n";
+    }
     if (r.flops > 0) {
         out += "arithmetic  " + short_number(r.tflops()) + " TFLOP/s";
         if (r.peak_tflops > 0) out += ", " + percent(r.peak_fraction()) + " of the " + r.peak_of + " peak of " + short_number(r.peak_tflops) + " TFLOP/s";
@@ -70,7 +75,7 @@ std::string memory_table(const RunReport& r) {
     const auto line = [&](const char* name, std::int64_t bytes) {
         return std::string("            ") + left(name, 12) + right(with_separators(bytes), 18) + " B" + right(short_number(r.gbs(bytes)), 10) + " GB/s\n";
     };
-    std::string out = "memory      L2 " + r.assumptions.l2 + " at the start, " + percent(r.l2_hit_rate()) + " of the lines read were hits\n";
+    std::string out = "memory      " + (r.l2_before.empty() ? "" : "L2 " + r.l2_before + " at the start, ") + percent(r.l2_hit_rate()) + " of the lines read were hits\n";
     out += line("GM read", m.gm_read_bytes) + line("GM written", m.gm_write_bytes) + line("HBM read", m.hbm_read_bytes) + line("HBM written", m.hbm_write_bytes);
     const double hbm = r.gbs(m.hbm_read_bytes + m.hbm_write_bytes);
     if (r.hbm_peak_gbs > 0) out += "            HBM in all " + short_number(hbm) + " GB/s, " + percent(hbm / r.hbm_peak_gbs) + " of " + short_number(r.hbm_peak_gbs) + " GB/s\n";
@@ -145,10 +150,11 @@ std::string capacity_text(const RunReport& r) {
     return out;
 }
 
-std::string to_text(const RunReport& r) {
-    std::string out = head(r);
-    if (r.status != "ok") out += "status      " + r.status + "\n";
-    out += diagnostic_lines(r);
+namespace {
+
+/// What is said of one kernel, without its head and foot.
+std::string body(const RunReport& r) {
+    std::string out;
     if (r.timed) {
         out += time(r);
         const Bottleneck& b = r.bottleneck;
@@ -161,6 +167,27 @@ std::string to_text(const RunReport& r) {
            " barriers, " + std::to_string(r.sync.cross_core) + " cross-core flags\n";
     out += value_lines(r.values);
     if (r.timed) out += hot_table(r);
+    return out;
+}
+
+std::string launch_text(const RunReport& r, std::size_t number, std::size_t of) {
+    std::string out = "launch " + std::to_string(number) + " of " + std::to_string(of) + ": " + head(r);
+    if (r.timed && number > 1) out += "starts      " + short_number(r.begin_us) + " us after the first\n";
+    for (const auto& [tensor, source] : r.reads) out += "reads       " + tensor + " is " + source + ", where that launch left it\n";
+    return out + body(r) + "\n";
+}
+
+}  // namespace
+
+std::string to_text(const RunReport& r) {
+    std::string out;
+    for (std::size_t i = 0; i < r.launches.size(); ++i) out += launch_text(r.launches[i], i + 1, r.launches.size());
+    if (!r.launches.empty()) out += "all " + std::to_string(r.launches.size()) + " launches: " + r.kernel + " on " + r.chip + "\n";
+    else out += head(r);
+    if (r.status != "ok") out += "status      " + r.status + "\n";
+    out += diagnostic_lines(r);
+    if (r.launches.empty()) out += body(r);
+    else out += (r.timed ? time(r) + memory_table(r) : "") + value_lines(r.values);
     return out + foot(r);
 }
 

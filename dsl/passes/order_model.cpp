@@ -27,14 +27,14 @@ Guards difference(const Guards& a, const Guards& b) {
     return out;
 }
 
-namespace {
-
 Guards united(Guards a, const Guards& b) {
     a.insert(a.end(), b.begin(), b.end());
     std::sort(a.begin(), a.end());
     a.erase(std::unique(a.begin(), a.end()), a.end());
     return a;
 }
+
+namespace {
 
 template <class F>
 void for_each_symbol(const ExprPool& pool, Expr e, F&& f) {

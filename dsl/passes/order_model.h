@@ -17,6 +17,7 @@ using Guards = std::vector<int>;  ///< sorted condition ids; all must hold
 bool subset(const Guards& a, const Guards& b);
 Guards intersection(const Guards& a, const Guards& b);
 Guards difference(const Guards& a, const Guards& b);
+Guards united(Guards a, const Guards& b);
 
 struct StmtInfo {
     int block = -1, index = -1;

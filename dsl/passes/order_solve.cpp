@@ -11,43 +11,18 @@ namespace sfumato::dsl::order {
 
 using namespace isa;
 
-namespace {
-Guards joined(Guards a, const Guards& b) {
-    a.insert(a.end(), b.begin(), b.end());
-    std::sort(a.begin(), a.end());
-    a.erase(std::unique(a.begin(), a.end()), a.end());
-    return a;
-}
-}  // namespace
-
 Solver::Solver(const Model& m, const Chip& chip, int ids, const std::map<PipePair, int>& taken)
     : m_(m), chip_(chip), ids_(ids), taken_(taken), cover_(m, s_.flags) {}
 
 Query Solver::query(const Pair& p) const {
     const Access &a = access(p.a), &b = access(p.b);
-    Query q;
-    q.from = a.pipe;
-    q.to = b.pipe;
-    q.loop = p.loop;
-    q.distance = p.distance;
-    q.guarded = p.guarded;
-    q.start = m_.stmt(a.stmt).end;
-    q.goal = m_.stmt(b.stmt).begin;
-    q.start_stmt = a.stmt;
-    q.goal_stmt = b.stmt;
-    q.start_guards = a.guards;
-    q.goal_guards = b.guards;
-    q.common = intersection(a.guards, b.guards);
-    return q;
+    const int start = m_.stmt(a.stmt).end, goal = m_.stmt(b.stmt).begin;
+    return {a.pipe, b.pipe, p.loop, p.distance, p.guarded, start, goal, a.stmt, b.stmt, a.guards, b.guards, intersection(a.guards, b.guards)};
 }
 
 Flag Solver::flag_for(const Pair& p) const {
     const Access &a = access(p.a), &b = access(p.b);
-    Flag f;
-    f.src = a.pipe;
-    f.dst = b.pipe;
-    f.loop = p.loop;
-    f.distance = p.distance;
+    Flag f{.src = a.pipe, .dst = b.pipe, .loop = p.loop, .distance = p.distance};
     const int meet = m_.common_block(a.stmt, b.stmt), body = m_.body(p.loop);
     const bool near = m_.block(meet).loop == p.loop;
     // an unguarded flag may run further ahead than a guarded one
@@ -58,7 +33,7 @@ Flag Solver::flag_for(const Pair& p) const {
         const bool same = !ga.empty() && ga == gb && std::all_of(ga.begin(), ga.end(), [&](int c) { return m_.evaluable(c, p.loop); });
         if (same) f.wrap = ga;
     }
-    f.guards = joined(m_.guards_within(given, p.loop), f.wrap);
+    f.guards = united(m_.guards_within(given, p.loop), f.wrap);
     f.after = m_.child(f.block, a.stmt);
     f.before = m_.child(f.block, b.stmt);
     // a stretch the author orders stays in one piece
@@ -157,7 +132,7 @@ int Solver::ids_needed(const Flag& f, std::vector<int>* way_back) const {
     q.loop = f.loop;
     q.start = f.wait_at;
     q.goal = f.set_at;
-    q.start_guards = q.goal_guards = q.common = joined(f.guards, m_.block(m_.body(f.loop)).guards);
+    q.start_guards = q.goal_guards = q.common = united(f.guards, m_.block(m_.body(f.loop)).guards);
     for (int back = f.wait_at <= f.set_at ? 0 : 1; back <= std::max(8, 4 * ids_); ++back) {
         q.distance = q.guarded = back;
         if (cover_.covered(q, -1, way_back)) return std::max(1, f.distance + back);

@@ -47,20 +47,9 @@ void add_section(SyncReport& out, const order::Model& m, const order::Solution& 
         const order::Flag& f = s.flags[i];
         if (f.dropped) continue;
         number[i] = static_cast<int>(out.flags.size());
-        FlagInfo info;
-        info.src = f.src;
-        info.dst = f.dst;
-        info.barrier = f.barrier;
-        info.distance = f.distance;
-        info.ids = f.ids;
-        info.base = f.base;
-        info.section = section;
-        info.set_after = line_of(m, f, true, s);
-        info.wait_before = line_of(m, f, false, s);
-        info.loop = f.loop < 0 ? -1 : m.loop(f.loop).source;
-        info.guarded = !f.guards.empty();
-        info.reason = reasons[i];
-        out.flags.push_back(info);
+        const SourceId loop = f.loop < 0 ? -1 : m.loop(f.loop).source;
+        out.flags.push_back({f.src, f.dst, f.barrier, f.distance, f.ids, f.base, section, line_of(m, f, true, s), line_of(m, f, false, s), loop,
+                             !f.guards.empty(), reasons[i]});
     }
     for (std::size_t i = 0; i < s.pairs.size(); ++i) {
         const order::Pair& p = s.pairs[i];

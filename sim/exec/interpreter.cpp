@@ -294,9 +294,11 @@ RunResult run_values(const isa::Chip& chip, std::span<const Launch> launches, De
             LaunchStats stats;
             stats.name = l.program->name;
             stats.cores = static_cast<I>(placed[i].size());
+            const I before = result.instructions;
             result.launches.push_back(stats);
             LaunchRun run{chip, l, *l.program, machine, shadow, hazards.get(), CrossFlags(chip, placed[i]), {}, {}, result};
             run_launch(run, placed[i]);
+            result.launches.back().instructions = result.instructions - before;
         }
     } catch (const Stop&) {
     }

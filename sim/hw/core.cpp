@@ -84,6 +84,7 @@ void Core::begin_launch(const CoreTask& t, Tick start, Tick first_instruction, s
     counted_ = true;
     launch_begin_ = start;
     flags.clear();
+    before_ = stats();
     for (auto& u : units) u->begin_launch(start);
     scalar->begin_launch(start, first_instruction, std::move(source));
 }
@@ -136,6 +137,19 @@ CoreStats Core::stats() const {
     out.end = end_;
     out.pipes[0] = scalar->stats();
     for (const auto& u : units) out.pipes[static_cast<std::size_t>(u->pipe())] = u->stats();
+    return out;
+}
+
+CoreStats Core::launch_stats() const {
+    CoreStats out = stats();
+    out.begin = launch_begin_;
+    for (std::size_t p = 0; p < out.pipes.size(); ++p) {
+        PipeStats& s = out.pipes[p];
+        const PipeStats& b = before_.pipes[p];
+        s.busy -= b.busy, s.stalled -= b.stalled, s.conflict -= b.conflict;
+        s.instructions -= b.instructions, s.bytes -= b.bytes;
+        s.idle = out.end - out.begin - s.busy - s.stalled;  // without the gap between the launches
+    }
     return out;
 }
 

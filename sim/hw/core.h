@@ -20,6 +20,8 @@ public:
     /// Told when the core has done everything of its launch.
     std::function<void(Core&)> on_done;
     CoreStats stats() const;
+    /// Of the launch it works on or has just finished.
+    CoreStats launch_stats() const;
     /// Closes the books of a core that will not finish.
     void abandon(Tick);
     /// One line for every pipe that waits.
@@ -34,6 +36,7 @@ public:
 private:
     bool working_ = false, counted_ = false;
     Tick begin_ = 0, end_ = 0, launch_begin_ = 0;
+    CoreStats before_;  ///< as the launch began
 };
 
 /// "AIC 3"

@@ -16,6 +16,20 @@ std::vector<std::vector<std::int64_t>> bases_of(std::span<const Launch> launches
     return out;
 }
 
+std::size_t instructions_of(const isa::Program& p) {
+    int count = 0;
+    for (const isa::Section& s : p.sections) isa::for_each_instr(s.body, [&](const isa::Instr& i) { count = std::max(count, i.id + 1); });
+    return static_cast<std::size_t>(count);
+}
+
+MemoryStats operator-(MemoryStats a, const MemoryStats& b) {
+    a.gm_read_bytes -= b.gm_read_bytes, a.gm_write_bytes -= b.gm_write_bytes;
+    a.hbm_read_bytes -= b.hbm_read_bytes, a.hbm_write_bytes -= b.hbm_write_bytes;
+    a.l2_hits -= b.l2_hits, a.l2_misses -= b.l2_misses;
+    a.l2_write_hits -= b.l2_write_hits, a.l2_write_misses -= b.l2_write_misses, a.l2_evictions -= b.l2_evictions;
+    return a;
+}
+
 bool mixed(std::span<const PlacedCore> placed) {
     return std::any_of(placed.begin(), placed.end(), [](const PlacedCore& p) { return p.core.kind == isa::CoreKind::aic; }) &&
            std::any_of(placed.begin(), placed.end(), [](const PlacedCore& p) { return p.core.kind == isa::CoreKind::aiv; });
@@ -43,11 +57,6 @@ Device::Device(sc_core::sc_module_name name, const isa::Chip& chip, std::span<co
             for (auto& u : core->units) memory.connect(p.core.ordinal * isa::kPipeCount + static_cast<int>(u->pipe()), p.core, u.get());
         }
     if (options.warm_l2) warm_l2(device);
-    int instructions = 0;
-    if (!launches.empty())
-        for (const isa::Section& s : launches[0].program->sections)
-            isa::for_each_instr(s.body, [&](const isa::Instr& i) { instructions = std::max(instructions, i.id + 1); });
-    recorder.lines.resize(static_cast<std::size_t>(instructions));
     core_begin_.resize(cores.size());
     SC_HAS_PROCESS(Device);
     SC_METHOD(on_launch);
@@ -78,6 +87,9 @@ void Device::on_launch() {
         launches_.push_back(stats);
         running_ = plan.placed.size();
         core_ticks_ = 0;
+        memory_before_ = memory.stats();
+        instructions_before_ = recorder_.instructions;
+        recorder_.lines.assign(instructions_of(program), {});
         const double mix = mixed(plan.placed) ? chip_.launch.mix_us * chip_.cores.clock_mhz : 0;
         const CoreTask task{static_cast<int>(next_), &program, plan.launch->tensors};
         for (const PlacedCore& p : plan.placed) {
@@ -97,6 +109,7 @@ void Device::core_done(Core& core) {
     for (isa::Diagnostic& d : core.left_over_flags(t)) left_over_.push_back(std::move(d));
     LaunchStats& l = launches_.back();
     l.end = std::max(l.end, t);
+    l.core_stats.push_back(core.launch_stats());
     if (--running_ == 0) end_launch(t);
 }
 
@@ -112,7 +125,17 @@ void Device::end_launch(Tick t) {
                                            " when the kernel ends; add the waits that take it",
                                        t));
     }
+    close_books();
     if (++next_ < plans_.size()) launch_.notify(until(t + to_ticks(overhead * chip_.cores.clock_mhz)));
+}
+
+// What of the run's totals belongs to the launch that ends here.
+void Device::close_books() {
+    LaunchStats& l = launches_.back();
+    l.memory = memory.stats() - memory_before_;
+    l.instructions = recorder_.instructions - instructions_before_;
+    for (std::size_t i = 0; i < recorder_.lines.size(); ++i)
+        if (recorder_.lines[i].count > 0) l.lines[static_cast<std::int32_t>(i)] = recorder_.lines[i];
 }
 
 void Device::finish(RunResult& result) {
@@ -132,11 +155,17 @@ void Device::finish(RunResult& result) {
     }
     for (const auto& c : cores) {
         if (!c) continue;
-        c->abandon(t);
+        if (c->working()) {
+            c->abandon(t);
+            launches_.back().core_stats.push_back(c->launch_stats());
+        }
         result.cores.push_back(c->stats());
         result.makespan = std::max(result.makespan, result.cores.back().end);
     }
-    result.launches = launches_;
+    if (!launches_.empty() && next_ < plans_.size()) close_books();  // it did not finish
+    for (LaunchStats& l : launches_)
+        std::sort(l.core_stats.begin(), l.core_stats.end(), [](const CoreStats& a, const CoreStats& b) { return a.core.ordinal < b.core.ordinal; });
+    result.launches = std::move(launches_);
     result.memory = memory.stats();
 }
 

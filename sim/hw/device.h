@@ -60,6 +60,7 @@ private:
     void on_launch();
     void core_done(Core&);
     void end_launch(Tick);
+    void close_books();
     void warm_l2(const DeviceMemory&);
 
     const isa::Chip& chip_;
@@ -70,6 +71,8 @@ private:
     CostCache costs_;
     std::size_t next_ = 0, running_ = 0;
     std::int64_t core_ticks_ = 0;
+    MemoryStats memory_before_;             ///< as the launch began
+    std::int64_t instructions_before_ = 0;
     std::vector<Tick> core_begin_;
     std::vector<LaunchStats> launches_;
     std::vector<isa::Diagnostic> left_over_;

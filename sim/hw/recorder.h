@@ -42,7 +42,7 @@ public:
     }
     std::int64_t activations = 0;   ///< of all processes
     std::int64_t instructions = 0;  ///< instances completed
-    std::vector<LineStats> lines;   ///< by instruction id of launch 0
+    std::vector<LineStats> lines;   ///< by instruction id of the launch that runs
 
 private:
     static constexpr std::int64_t kProgressMask = (1 << 18) - 1;

@@ -112,11 +112,9 @@ bool ScalarUnit::issue(const isa::BoundInstr& b, Tick t) {
         ++core_.recorder.instructions;
         if (d.family == isa::Family::Scalar) {
             ++stats_.instructions;
-            if (core_.task.launch == 0) {
-                LineStats& l = core_.recorder.lines[static_cast<std::size_t>(b.instr->id)];
-                ++l.count;
-                l.busy += time_ - begin;
-            }
+            LineStats& l = core_.recorder.lines[static_cast<std::size_t>(b.instr->id)];
+            ++l.count;
+            l.busy += time_ - begin;
             say(EventKind::instr, b, begin, time_);
         }
     }

@@ -103,7 +103,7 @@ bool Unit::start_work(const Entry& e, Tick t) {
     if (e.unit_flag && core_.flagged[static_cast<std::size_t>(pipe_ == isa::Pipe::m ? isa::Pipe::fix : isa::Pipe::m)] < e.after) return false;
     if (working_ >= static_cast<std::size_t>(e.outstanding)) return false;
     const Tick stalled = account(t, &e);
-    if (LineStats* l = line(e)) l->stalled += stalled;
+    line(e).stalled += stalled;
     begin_work(e, t);
     return true;
 }
@@ -139,10 +139,9 @@ bool Unit::take_flag(const Entry& e, Tick t) {
     }
     f.set = false;
     const Tick stalled = account(t, &e);
-    if (LineStats* l = line(e)) {
-        ++l->count;
-        l->stalled += stalled;
-    }
+    LineStats& l = line(e);
+    ++l.count;
+    l.stalled += stalled;
     if (core_.effects && core_.effects->order()) core_.effects->order()->on_wait_flag(core_.ref.ordinal, e.src, e.dst, e.id);
     say(EventKind::wait_flag, e, t - stalled, t, arrow(e));
     return true;
@@ -151,10 +150,9 @@ bool Unit::take_flag(const Entry& e, Tick t) {
 bool Unit::take_cross(const Entry& e, Tick t) {
     if (!cross->take(core_.ref.ordinal, e.id, this)) return false;
     const Tick stalled = account(t, &e);
-    if (LineStats* l = line(e)) {
-        ++l->count;
-        l->stalled += stalled;
-    }
+    LineStats& l = line(e);
+    ++l.count;
+    l.stalled += stalled;
     if (core_.effects && core_.effects->order()) core_.effects->order()->on_cross_wait(core_.ref.ordinal, pipe_, e.id);
     say(EventKind::wait_flag, e, t - stalled, t);
     return true;
@@ -163,10 +161,9 @@ bool Unit::take_cross(const Entry& e, Tick t) {
 bool Unit::pass_barrier(const Entry& e, Tick t) {
     if (!flying_.empty()) return false;
     const Tick stalled = account(t, &e);
-    if (LineStats* l = line(e)) {
-        ++l->count;
-        l->stalled += stalled;
-    }
+    LineStats& l = line(e);
+    ++l.count;
+    l.stalled += stalled;
     free_ = std::max(free_, t + to_ticks(core_.chip.flags.barrier));
     if (core_.effects && core_.effects->order()) core_.effects->order()->on_barrier(core_.ref.ordinal, pipe_);
     say(EventKind::barrier, e, t - stalled, t);
@@ -175,7 +172,7 @@ bool Unit::pass_barrier(const Entry& e, Tick t) {
 
 // A flag on its way reaches the front: everything before it has completed.
 void Unit::fire(const Entry& e, Tick t) {
-    if (LineStats* l = line(e)) ++l->count;
+    ++line(e).count;
     if (e.kind == Entry::Kind::cross_set) {
         say(EventKind::set_flag, e, t, t);
         return cross->set(core_.ref.ordinal, e.id, e.mode, e.instr);
@@ -195,11 +192,10 @@ void Unit::complete(const Entry& e, Tick end) {
     ++stats_.instructions;
     stats_.bytes += bytes;
     stats_.conflict += e.local.conflict;
-    if (LineStats* l = line(e)) {
-        ++l->count;
-        l->busy += end - e.begin;
-        l->bytes += bytes;
-    }
+    LineStats& l = line(e);
+    ++l.count;
+    l.busy += end - e.begin;
+    l.bytes += bytes;
     say(EventKind::instr, e, e.begin, end, -1, bytes);
     if (e.unit_flag) {
         ++core_.flagged[static_cast<std::size_t>(pipe_)];
@@ -257,9 +253,8 @@ void Unit::wake_at(Tick t) {
     else wake_.notify(until(t));
 }
 
-LineStats* Unit::line(const Entry& e) {
-    if (core_.task.launch != 0) return nullptr;
-    return &core_.recorder.lines[static_cast<std::size_t>(e.instr->id)];
+LineStats& Unit::line(const Entry& e) {
+    return core_.recorder.lines[static_cast<std::size_t>(e.instr->id)];
 }
 
 void Unit::say(EventKind kind, const Entry& e, Tick begin, Tick end, std::int64_t flow, std::int64_t bytes) {

@@ -101,7 +101,7 @@ private:
     std::int64_t arrow(const Entry&) const;
     bool ends_matter() const;
     void say(EventKind, const Entry&, Tick begin, Tick end, std::int64_t flow = -1, std::int64_t bytes = 0);
-    LineStats* line(const Entry&);
+    LineStats& line(const Entry&);
 
     isa::Pipe pipe_;
     CoreState& core_;

@@ -27,6 +27,12 @@ void refused(const std::string& statement, const std::string& words, const std::
     CHECK_THAT(said_bound(statement, kind), Catch::Contains(words));
 }
 
+// The last value of a field that is accepted, and the first that is not.
+void edge(const std::string& within, const std::string& beyond, const std::string& words, const std::string& kind = "aiv") {
+    accepted(within, kind);
+    refused(beyond, words, kind);
+}
+
 const std::string kStrides = " dst_block=1 src0_block=1 src1_block=1 dst_repeat=8 src0_repeat=8 src1_repeat=8";
 const std::string kUnary = " dst_block=1 src0_block=1 dst_repeat=8 src0_repeat=8";
 
@@ -64,10 +70,8 @@ TEST_CASE("G: block and repeat strides fit their fields") {
         refused(binary(std::string(field) + "=256"), std::string(field) + " is 256, allowed is 0 to 255");
     }
     const auto unary = [](const std::string& f) { return "vabs dst=UB src0=UB count=1 dst_block=1 " + f; };
-    accepted(unary("src0_block=65535"));
-    refused(unary("src0_block=65536"), "src0_block is 65536, allowed is 0 to 65535");
-    accepted(unary("src0_block=1 dst_repeat=4095"));
-    refused(unary("src0_block=1 dst_repeat=4096"), "dst_repeat is 4096, allowed is 0 to 4095");
+    edge(unary("src0_block=65535"), unary("src0_block=65536"), "src0_block is 65536, allowed is 0 to 65535");
+    edge(unary("src0_block=1 dst_repeat=4095"), unary("src0_block=1 dst_repeat=4096"), "dst_repeat is 4096, allowed is 0 to 4095");
     accepted("vadd dst=UB src0=UB src1=UB count=1 dst_block=255 src0_block=1 src1_block=1");
     refused("vadd dst=UB src0=UB src1=UB count=1 dst_block=256 src0_block=1 src1_block=1", "dst_block is 256, allowed is 1 to 255");
 }
@@ -159,12 +163,9 @@ TEST_CASE("G: reductions align their destination to an element, block reductions
 TEST_CASE("G: the fix-pipe drains at most 4095 columns, and 8192 rows to ND or 65535 to NZ") {
     const auto gm = [](const std::string& f) { return "fix_l0c_gm dst=GM:x src=L0C src_pitch=65536 dst_pitch=8192 " + f; };
     const auto l1 = [](const std::string& f) { return "fix_l0c_l1 dst=L1 src=L0C src_pitch=65536 dst_pitch=65536 " + f; };
-    accepted(gm("rows=16 cols=4095"), "aic");
-    refused(gm("rows=16 cols=4096"), "cols is 4096, allowed is 0 to 4095", "aic");
-    accepted(gm("rows=8192 cols=16"), "aic");
-    refused(gm("rows=8193 cols=16"), "rows is 8193, allowed is 0 to 8192", "aic");
-    accepted(l1("rows=65535 cols=16"), "aic");
-    refused(l1("rows=65536 cols=16"), "rows is 65536, allowed is 0 to 65535", "aic");
+    edge(gm("rows=16 cols=4095"), gm("rows=16 cols=4096"), "cols is 4096, allowed is 0 to 4095", "aic");
+    edge(gm("rows=8192 cols=16"), gm("rows=8193 cols=16"), "rows is 8193, allowed is 0 to 8192", "aic");
+    edge(l1("rows=65535 cols=16"), l1("rows=65536 cols=16"), "rows is 65536, allowed is 0 to 65535", "aic");
     accepted(l1("rows=16 cols=4080"), "aic");  // whole fractals of 16 columns
     refused(l1("rows=16 cols=4081"), "cols is 4081 (4096 in whole fractals)", "aic");
     accepted(gm("rows=0 cols=9999"), "aic");  // size 0 does nothing
@@ -172,24 +173,17 @@ TEST_CASE("G: the fix-pipe drains at most 4095 columns, and 8192 rows to ND or 6
 
 TEST_CASE("G: row copies have at most 4095 rows of 65535 blocks with gaps of 65535 blocks") {
     const auto load = [](const std::string& f) { return "mov_gm_ub dst=UB src=GM:x dtype=f16 " + f; };
-    accepted(load("rows=4095 cols=16 dst_pitch=16 src_pitch=16"));
-    refused(load("rows=4096 cols=16 dst_pitch=16 src_pitch=16"), "rows is 4096, allowed is 0 to 4095");
-    accepted(load("rows=1 cols=1048560"));
-    refused(load("rows=1 cols=1048561"), "a row has 2097122 bytes, allowed is 0 to 2097120");
-    accepted(load("rows=2 cols=16 src_pitch=16 dst_pitch=1048576"));
-    refused(load("rows=2 cols=16 src_pitch=16 dst_pitch=1048592"), "dst_pitch leaves a gap of 2097152 bytes between rows, allowed is 0 to 2097120");
-    accepted(load("rows=2 cols=16 dst_pitch=16 src_pitch=2147483663"));
-    refused(load("rows=2 cols=16 dst_pitch=16 src_pitch=2147483664"), "src_pitch leaves a gap of 4294967296 bytes");
+    edge(load("rows=4095 cols=16 dst_pitch=16 src_pitch=16"), load("rows=4096 cols=16 dst_pitch=16 src_pitch=16"), "rows is 4096, allowed is 0 to 4095");
+    edge(load("rows=1 cols=1048560"), load("rows=1 cols=1048561"), "a row has 2097122 bytes, allowed is 0 to 2097120");
+    edge(load("rows=2 cols=16 src_pitch=16 dst_pitch=1048576"), load("rows=2 cols=16 src_pitch=16 dst_pitch=1048592"), "dst_pitch leaves a gap of 2097152 bytes between rows, allowed is 0 to 2097120");
+    edge(load("rows=2 cols=16 dst_pitch=16 src_pitch=2147483663"), load("rows=2 cols=16 dst_pitch=16 src_pitch=2147483664"), "src_pitch leaves a gap of 4294967296 bytes");
 }
 
 TEST_CASE("G: the ND to NZ copy has at most 16384 rows of 65535 elements") {
     const auto copy = [](const std::string& f) { return "mov_gm_l1_nz dst=L1 src=GM:x dtype=f16 " + f; };
-    accepted(copy("rows=16384 cols=16 src_pitch=16 dst_pitch=16384"), "aic");
-    refused(copy("rows=16385 cols=16 src_pitch=16 dst_pitch=16384"), "rows is 16385, allowed is 0 to 16384", "aic");
-    accepted(copy("rows=1 cols=65535 dst_pitch=16"), "aic");
-    refused(copy("rows=1 cols=65536 dst_pitch=16"), "cols is 65536, allowed is 0 to 65535", "aic");
-    accepted(copy("rows=2 cols=16 src_pitch=65535 dst_pitch=16"), "aic");
-    refused(copy("rows=2 cols=16 src_pitch=65536 dst_pitch=16"), "src_pitch is 65536, allowed is 0 to 65535", "aic");
+    edge(copy("rows=16384 cols=16 src_pitch=16 dst_pitch=16384"), copy("rows=16385 cols=16 src_pitch=16 dst_pitch=16384"), "rows is 16385, allowed is 0 to 16384", "aic");
+    edge(copy("rows=1 cols=65535 dst_pitch=16"), copy("rows=1 cols=65536 dst_pitch=16"), "cols is 65536, allowed is 0 to 65535", "aic");
+    edge(copy("rows=2 cols=16 src_pitch=65535 dst_pitch=16"), copy("rows=2 cols=16 src_pitch=65536 dst_pitch=16"), "src_pitch is 65536, allowed is 0 to 65535", "aic");
     refused(copy("rows=2 cols=16 src_pitch=16 dst_pitch=16400"), "dst_pitch is 16400, allowed is 0 to 16384", "aic");
     refused(copy("rows=2 cols=16 src_pitch=16 dst_pitch=24"), "dst_pitch is 24 rows, a pitch of an NZ matrix is a multiple of 16 rows; use 32", "aic");
     refused(copy("rows=20 cols=32 src_pitch=32 dst_pitch=16"), "dst_pitch is 16 but the matrix has 20 rows", "aic");

@@ -11,13 +11,6 @@ using namespace sfumato::testing;
 
 namespace {
 
-struct Tile2 {
-    Knob rows, cols;
-};
-struct Tile3 {
-    Knob m, n, k;
-};
-
 void resident(In<f16> A, In<f16> B, Out<f32> C, Tile3 t) {
     auto a = tiles(A, t.m, t.k), b = tiles(B, t.k, t.n), c = tiles(C, t.m, t.n);
     for (auto m : cores(c.rows())) {
@@ -89,10 +82,6 @@ void hoisted(In<f32> X, In<f32> R, Out<f32> Y, Tile2 t) {
         auto factor = exp(r(j));
         for (auto i : pipelined(y.rows(), 3)) y(i, j) = x(i, j) * factor;
     }
-}
-
-std::function<double(std::size_t)> products(const Array& a, const Array& b) {
-    return [&a, &b](std::size_t i) { return product(a, b, static_cast<std::int64_t>(i) / b.dims[1], static_cast<std::int64_t>(i) % b.dims[1]); };
 }
 
 }  // namespace

@@ -50,13 +50,12 @@ struct KernelRun {
     sim::DeviceMemory memory;
     std::string wrong;  ///< "" or the first result outside its tolerance
     double worst = 0;   ///< largest error relative to what is allowed
-    double compile_ms = 0;
 };
 
-/// Values in [-1, 1) with few significant bits, different for each tensor.
+/// Values in [-1, 1) that fill every type's significand, so that sums round.
 inline double sample(std::uint64_t& state) {
     state = state * 6364136223846793005ull + 1442695040888963407ull;
-    return static_cast<double>(static_cast<std::int64_t>(state >> 40) % 256) / 128.0 - 1.0;
+    return std::ldexp(static_cast<double>(state >> 11), -52) - 1.0;
 }
 
 struct RunPlan {
@@ -80,19 +79,17 @@ inline dsl::Compiled compile_kernel(const RunPlan& plan, const isa::Chip& chip) 
     return k.compile(chip, c);
 }
 
-inline KernelRun run_kernel(const RunPlan& plan) {
-    const isa::Chip chip = isa::load_chip(plan.chip, {}, "isa/chips");
-    const kernels::Kernel& k = kernels::find(plan.kernel);
-    const dsl::Compiled compiled = compile_kernel(plan, chip);
-    KernelRun run;
-    kernels::Values values, magnitudes;
-    sim::Launch launch;
-    launch.program = &compiled.program;
-    launch.params = kernels::launch_params(k, plan.shape);
+/// Inputs of one shape and what its results should be.
+struct Problem {
+    sim::DeviceMemory memory;
+    kernels::Values expected, magnitudes;  ///< magnitudes: of the terms that were summed
+};
+inline Problem problem_of(const kernels::Kernel& k, const kernels::Sizes& shape, isa::DType dtype) {
+    Problem p;
     std::uint64_t state = 1;
     for (const kernels::TensorSpec& t : k.tensors) {
-        const isa::DType type = t.dtype(plan.dtype);
-        const std::int64_t count = kernels::elements(t, plan.shape);
+        const isa::DType type = t.dtype(dtype);
+        const std::int64_t count = kernels::elements(t, shape);
         sim::DeviceTensor d;
         d.name = t.name;
         d.size = count * isa::bytes_of(type);
@@ -104,32 +101,54 @@ inline KernelRun run_kernel(const RunPlan& plan) {
                 encode(type, sample(state), at);
                 v[i] = decode(type, at);
             }
-        launch.tensors.push_back(static_cast<int>(run.memory.tensors.size()));
-        run.memory.tensors.push_back(std::move(d));
-        values.push_back(v);
+        p.memory.tensors.push_back(std::move(d));
+        p.expected.push_back(v);
         for (double& x : v) x = std::fabs(x);
-        magnitudes.push_back(std::move(v));
+        p.magnitudes.push_back(std::move(v));
     }
-    k.reference(plan.shape, values);
-    k.reference(plan.shape, magnitudes);
+    k.reference(shape, p.expected);
+    k.reference(shape, p.magnitudes);
+    return p;
+}
+
+inline KernelRun run_compiled(const kernels::Kernel& k, const isa::Chip& chip, const isa::Program& program, const Problem& problem,
+                              const kernels::Sizes& shape, sim::Mode mode) {
+    KernelRun run;
+    run.memory = problem.memory;
+    sim::Launch launch;
+    launch.program = &program;
+    launch.params = kernels::launch_params(k, shape);
+    for (std::size_t t = 0; t < k.tensors.size(); ++t) launch.tensors.push_back(static_cast<int>(t));
     sim::RunOptions options;
-    options.mode = plan.mode;
+    options.mode = mode;
     run.result = sim::run(chip, std::span(&launch, 1), run.memory, options);
+    return run;
+}
+
+/// The largest error of a run relative to what is allowed, and the first result beyond it.
+inline void judge(KernelRun& run, const kernels::Kernel& k, const Problem& problem, const RunPlan& plan) {
     const auto reduced = plan.shape.find(k.reduced_size);
     const std::int64_t length = reduced == plan.shape.end() ? 1 : reduced->second;
     for (std::size_t t = 0; t < k.tensors.size(); ++t) {
         if (k.tensors[t].role == isa::Role::in) continue;
         const isa::DType type = k.tensors[t].dtype(plan.dtype);
-        for (std::size_t i = 0; i < values[t].size(); ++i) {
+        for (std::size_t i = 0; i < problem.expected[t].size(); ++i) {
             const double got = decode(type, &run.memory.tensors[t].bytes[i * static_cast<std::size_t>(isa::bytes_of(type))]);
-            const double allowed = kernels::tolerance(type, length, values[t][i], magnitudes[t][i]);
-            const double share = std::fabs(got - values[t][i]) / allowed;
+            const double expected = problem.expected[t][i];
+            const double share = std::fabs(got - expected) / kernels::tolerance(type, length, expected, problem.magnitudes[t][i]);
             if (!(share <= run.worst)) run.worst = share;
             if (!(share <= 1) && run.wrong.empty())
-                run.wrong =
-                    k.tensors[t].name + "[" + std::to_string(i) + "] is " + std::to_string(got) + ", expected " + std::to_string(values[t][i]);
+                run.wrong = k.tensors[t].name + "[" + std::to_string(i) + "] is " + std::to_string(got) + ", expected " + std::to_string(expected);
         }
     }
+}
+
+inline KernelRun run_kernel(const RunPlan& plan) {
+    const isa::Chip chip = isa::load_chip(plan.chip, {}, "isa/chips");
+    const kernels::Kernel& k = kernels::find(plan.kernel);
+    const Problem problem = problem_of(k, plan.shape, plan.dtype);
+    KernelRun run = run_compiled(k, chip, compile_kernel(plan, chip).program, problem, plan.shape, plan.mode);
+    judge(run, k, problem, plan);
     return run;
 }
 

@@ -12,23 +12,33 @@ inline const isa::Chip& b2() {
     return chip;
 }
 
-/// load x, load z, y = x + z, store y; `slots` slots each, `n` iterations.
-inline isa::Program vector_add(int slots) {
+/// n iterations that load tiles of x and z into `slots` slots each and go on with then(x, z, slot, where the tile of the result y belongs).
+template <class Then>
+isa::Program over_x_and_z(const char* name, int slots, std::int64_t elements, Then then) {
     using namespace isa;
-    ProgramBuilder b("vector_add");
+    ProgramBuilder b(name);
     const int gx = b.tensor("x", DType::f32, {1 << 20}), gz = b.tensor("z", DType::f32, {1 << 20}),
               gy = b.tensor("y", DType::f32, {1 << 20}, Role::out);
-    const int x = b.buffer("x", Space::ub, 1024, slots), z = b.buffer("z", Space::ub, 1024, slots), y = b.buffer("y", Space::ub, 1024, slots);
+    const int x = b.buffer("x", Space::ub, 4 * elements, slots), z = b.buffer("z", Space::ub, 4 * elements, slots);
     b.section(CoreKind::aiv, [&] {
         b.loop(b.param("n"), [&](Expr i) {
-            const Expr s = b.p.exprs.mod(i, b.num(slots)), at = b.p.exprs.mul(i, b.num(1024));
-            b.copy(Op::mov_gm_ub, b.at(x, {}, s), b.gm(gx, at), 1, 256, DType::f32);
-            b.copy(Op::mov_gm_ub, b.at(z, {}, s), b.gm(gz, at), 1, 256, DType::f32);
-            b.vector(Op::vadd, b.at(y, {}, s), b.at(x, {}, s), b.at(z, {}, s), 256);
-            b.copy(Op::mov_ub_gm, b.gm(gy, at), b.at(y, {}, s), 1, 256, DType::f32);
+            const Expr s = b.p.exprs.mod(i, b.num(slots)), at = b.p.exprs.mul(i, b.num(4 * elements));
+            b.copy(Op::mov_gm_ub, b.at(x, {}, s), b.gm(gx, at), 1, elements, DType::f32);
+            b.copy(Op::mov_gm_ub, b.at(z, {}, s), b.gm(gz, at), 1, elements, DType::f32);
+            then(b, b.at(x, {}, s), b.at(z, {}, s), s, b.gm(gy, at));
         });
     });
     return b.build();
+}
+
+/// load x, load z, y = x + z, store y; `slots` slots each, `n` iterations.
+inline isa::Program vector_add(int slots) {
+    using namespace isa;
+    return over_x_and_z("vector_add", slots, 256, [&](ProgramBuilder& b, Operand x, Operand z, Expr s, Operand out) {
+        const Operand y = b.at(b.buffer("y", Space::ub, 1024, slots), {}, s);
+        b.vector(Op::vadd, y, x, z, 256);
+        b.copy(Op::mov_ub_gm, out, y, 1, 256, DType::f32);
+    });
 }
 
 /// Gives every vadds the scalar 1.
@@ -43,21 +53,11 @@ inline isa::Program add_one(isa::Program p) {
 /// Case B09: y = (x + z) + 1 in place, three rotating slots.
 inline isa::Program in_place_add(int slots = 3) {
     using namespace isa;
-    ProgramBuilder b("in_place");
-    const int gx = b.tensor("x", DType::f32, {1 << 20}), gz = b.tensor("z", DType::f32, {1 << 20}),
-              gy = b.tensor("y", DType::f32, {1 << 20}, Role::out);
-    const int x = b.buffer("x", Space::ub, 4096, slots), z = b.buffer("z", Space::ub, 4096, slots);
-    b.section(CoreKind::aiv, [&] {
-        b.loop(b.param("n"), [&](Expr i) {
-            const Expr s = b.p.exprs.mod(i, b.num(slots)), at = b.p.exprs.mul(i, b.num(4096));
-            b.copy(Op::mov_gm_ub, b.at(x, {}, s), b.gm(gx, at), 1, 1024, DType::f32);
-            b.copy(Op::mov_gm_ub, b.at(z, {}, s), b.gm(gz, at), 1, 1024, DType::f32);
-            b.vector(Op::vadd, b.at(x, {}, s), b.at(x, {}, s), b.at(z, {}, s), 1024);
-            b.vector(Op::vadds, b.at(x, {}, s), b.at(x, {}, s), {}, 1024);
-            b.copy(Op::mov_ub_gm, b.gm(gy, at), b.at(x, {}, s), 1, 1024, DType::f32);
-        });
-    });
-    return add_one(b.build());
+    return add_one(over_x_and_z("in_place", slots, 1024, [](ProgramBuilder& b, Operand x, Operand z, Expr, Operand out) {
+        b.vector(Op::vadd, x, x, z, 1024);
+        b.vector(Op::vadds, x, x, {}, 1024);
+        b.copy(Op::mov_ub_gm, out, x, 1, 1024, DType::f32);
+    }));
 }
 
 /// The K loop of a matmul: two loads, two L1 -> L0 moves, one mmad.

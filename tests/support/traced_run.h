@@ -80,12 +80,23 @@ inline void compare(const Array& got, const std::function<double(std::size_t)>& 
     }
 }
 
-inline double product(const Array& a, const Array& b, std::int64_t row, std::int64_t col) {
-    double s = 0;
-    for (std::int64_t k = 0; k < a.dims[1]; ++k)
-        s += a.values[static_cast<std::size_t>(row * a.dims[1] + k)] * b.values[static_cast<std::size_t>(k * b.dims[1] + col)];
-    return s;
+/// Element i of the matrix product a x b, both of which must outlive the result.
+inline std::function<double(std::size_t)> products(const Array& a, const Array& b) {
+    return [&a, &b](std::size_t i) {
+        const auto depth = static_cast<std::size_t>(a.dims[1]), cols = static_cast<std::size_t>(b.dims[1]);
+        double s = 0;
+        for (std::size_t k = 0; k < depth; ++k) s += a.values[i / cols * depth + k] * b.values[k * cols + i % cols];
+        return s;
+    };
 }
+
+/// Tile structs of the kernels that tests write.
+struct Tile2 {
+    dsl::Knob rows, cols;
+};
+struct Tile3 {
+    dsl::Knob m, n, k;
+};
 
 /// A split and a merged chip.
 inline constexpr const char* kChips[] = {"Ascend910B1", "Ascend910A"};

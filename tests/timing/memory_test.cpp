@@ -44,6 +44,18 @@ Program writer(int cores, std::int64_t bytes, std::int64_t chunk, int times = 1,
     return b.build(cores);
 }
 
+/// One core that reads and writes 64,000 bytes at the same time.
+Program reader_beside_writer() {
+    ProgramBuilder b;
+    const int x = b.tensor("x", DType::f32, {1 << 16}), y = b.tensor("y", DType::f32, {1 << 16}, Role::out);
+    b.section(CoreKind::aiv, [&] {
+        const int u = b.buffer("u", Space::ub, 65536), v = b.buffer("v", Space::ub, 65536);
+        b.copy(Op::mov_gm_ub, b.at(u), b.gm(x), 1, 16000, DType::f32);
+        b.copy(Op::mov_ub_gm, b.gm(y), b.at(v), 1, 16000, DType::f32, 0, 0, Cache::bypass);
+    });
+    return b.build();
+}
+
 }  // namespace
 
 TEST_CASE("one transfer takes its start, the latency of what it hits and its bytes at the port's rate") {
@@ -94,14 +106,7 @@ TEST_CASE("a transfer that wants less than its share leaves the rest to the othe
     Chip chip = plain_chip();
     chip.hbm.total_rate = 96;
     chip.paths[static_cast<std::size_t>(Path::ub_gm)].rate = 16;
-    ProgramBuilder b;
-    const int x = b.tensor("x", DType::f32, {1 << 16}), y = b.tensor("y", DType::f32, {1 << 16}, Role::out);
-    b.section(CoreKind::aiv, [&] {
-        const int u = b.buffer("u", Space::ub, 65536), v = b.buffer("v", Space::ub, 65536);
-        b.copy(Op::mov_gm_ub, b.at(u), b.gm(x), 1, 16000, DType::f32);
-        b.copy(Op::mov_ub_gm, b.gm(y), b.at(v), 1, 16000, DType::f32, 0, 0, Cache::bypass);
-    });
-    const sim::RunResult r = time_of(chip, b.build());
+    const sim::RunResult r = time_of(chip, reader_beside_writer());
     CHECK(r.cores[0].pipes[static_cast<std::size_t>(Pipe::mte2)].busy == 1000);  // 64 B/cycle: its port, since the other leaves 80
     CHECK(r.cores[0].pipes[static_cast<std::size_t>(Pipe::mte3)].busy == 4000);
 }
@@ -110,14 +115,7 @@ TEST_CASE("reads and writes that mix lose the turnaround share of HBM") {
     Chip chip = plain_chip();
     chip.hbm.total_rate = 100;
     chip.hbm.turnaround = 0.2;
-    ProgramBuilder b;
-    const int x = b.tensor("x", DType::f32, {1 << 16}), y = b.tensor("y", DType::f32, {1 << 16}, Role::out);
-    b.section(CoreKind::aiv, [&] {
-        const int u = b.buffer("u", Space::ub, 65536), v = b.buffer("v", Space::ub, 65536);
-        b.copy(Op::mov_gm_ub, b.at(u), b.gm(x), 1, 16000, DType::f32);
-        b.copy(Op::mov_ub_gm, b.gm(y), b.at(v), 1, 16000, DType::f32, 0, 0, Cache::bypass);
-    });
-    CHECK(time_of(chip, b.build()).makespan == 2 * 64000 / 80);
+    CHECK(time_of(chip, reader_beside_writer()).makespan == 2 * 64000 / 80);
 }
 
 TEST_CASE("L2 counts hits and misses by line and forgets the least used when it is full") {

@@ -22,6 +22,13 @@ void linear(In<f16> A, In<f16> B, In<f32> bias, Out<f16> C, Tile3 t) {
         when(m == Index(1), [&] { c(m, n) = cast<f16>(acc); });
     }
 }
+void shares(In<f32> X, Out<f32> Y, Out<f32> M, Tile3 t) {
+    auto x = tiles(X, t.m, t.n), y = tiles(Y, t.m, t.n), m = tiles(M, t.m, 1);
+    for (auto i : cores(x.rows())) {
+        y(i, 0) = x(i, 0) / row_sum(x(i, 0));
+        m(i, 0) = row_max(x(i, 0));
+    }
+}
 void by_hand(In<f32> X, Out<f32>, testing::NoTile) {
     auto x = tiles(X, 8, 16);
     auto ub = buffer<f32>(UB, {8, 16});
@@ -59,4 +66,12 @@ TEST_CASE("Golden mode names what it was not given") {
     v = {{1}, {1}};
     const auto k = [] { return record(by_hand, testing::split_chip(), testing::NoTile{}, {.tensors = {"X", "Y"}}); };
     CHECK_THROWS_WITH(golden(k(), {{"X.0", 1}, {"X.1", 1}, {"Y.0", 1}}, v), "golden mode evaluates kernels of the maths-like level only");
+}
+
+TEST_CASE("Golden mode reduces rows over what is valid") {
+    std::vector<std::vector<double>> v{{1, 2, 5, -8, -1, -1}, std::vector<double>(6), std::vector<double>(2)};
+    golden(record(shares, testing::split_chip(), Tile3{2, 16, 1}, {.tensors = {"X", "Y", "M"}}),
+           {{"X.0", 2}, {"X.1", 3}, {"Y.0", 2}, {"Y.1", 3}, {"M.0", 2}, {"M.1", 1}}, v);
+    CHECK(v[1] == std::vector<double>{0.125, 0.25, 0.625, 0.8, 0.1, 0.1});
+    CHECK(v[2] == std::vector<double>{5, -1});
 }

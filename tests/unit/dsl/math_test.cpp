@@ -48,6 +48,18 @@ void dot_of_number(In<f16> X, In<f16>, Out<f32> Z, NoTile) {
     auto x = tiles(X, 16, 16), z = tiles(Z, 16, 16);
     for (auto [i, j] : cores(z.rows(), z.cols())) z(i, j) = dot(x(i, j), 2.0);
 }
+void integer_row_sum(In<i32> X, In<i32>, Out<i32> Z, NoTile) {
+    auto x = tiles(X, 8, 16), z = tiles(Z, 8, 1);
+    for (auto i : cores(z.rows())) z(i, 0) = row_sum(x(i, 0));
+}
+void row_max_of_number(In<f32> X, In<f32>, Out<f32> Z, NoTile) {
+    auto x = tiles(X, 8, 16), z = tiles(Z, 8, 16);
+    for (auto [i, j] : cores(z.rows(), z.cols())) z(i, j) = x(i, j) + row_max(2.0);
+}
+void row_sum_of_product(In<f16> X, In<f16> Y, Out<f32> Z, NoTile) {
+    auto x = tiles(X, 16, 16), y = tiles(Y, 16, 16), z = tiles(Z, 16, 1);
+    for (auto i : cores(z.rows())) z(i, 0) = row_sum(dot(x(i, 0), y(0, 0)));
+}
 
 template <class F>
 isa::Diagnostic only(F kernel, const isa::Chip& chip = testing::split_chip()) {
@@ -82,4 +94,12 @@ TEST_CASE("A variable keeps its type, functions take floats, dot takes tiles") {
     CHECK(only(variable_changes_type).message == "a tile variable of f32[8 x 16] is assigned f16[8 x 16]; a variable keeps its type and extents");
     CHECK(only(integer_function).message == "exp of i32[8 x 16]; it takes f16, bf16 or f32, so cast first");
     CHECK(only(dot_of_number).message == "dot of a number; it takes a tile");
+}
+
+TEST_CASE("Row reductions take tiles of floats that do not come from dot, and say so") {
+    CHECK(only(integer_row_sum).message == "row_sum of i32[8 x 16]; it takes f16, bf16 or f32, so cast first");
+    CHECK(only(row_max_of_number).message == "row_max of a number; it takes a tile");
+    CHECK_THAT(only(row_sum_of_product).message, Catch::Contains("row_sum of a dot result needs the vector unit"));
+    CHECK(only(row_sum_of_product, testing::merged_chip()).message ==
+          "row_sum of a result of dot is not supported yet; store it and reduce it in a second kernel");
 }

@@ -73,6 +73,18 @@ void vector_outside_ub(In<f32>, Out<f32>, NoTile) {
     auto l1 = buffer<f32>(L1, {16, 16});
     vexp(l1, l1);
 }
+void wide_row(In<f32>, Out<f32>, NoTile) {
+    auto x = buffer<f32>(UB, {8, 128}), s = buffer<f32>(UB, {1, 8});
+    vcadd(s, x);
+}
+void short_sums(In<f32>, Out<f32>, NoTile) {
+    auto x = buffer<f32>(UB, {8, 64}), s = buffer<f32>(UB, {8, 1});
+    vcmax(s, x);
+}
+void block_sums(In<f32>, Out<f32>, NoTile) {
+    auto x = buffer<f32>(UB, {8, 64});
+    vcgadd(x, x);
+}
 void columns_inside_a_fractal(In<f16> X, Out<f16>, NoTile) {
     auto x = tiles(X, 16, 64);
     auto l1 = buffer<f16>(L1, {16, 64});
@@ -157,6 +169,12 @@ TEST_CASE("B21: event ids beyond the chip's are refused: 8 a pair on split cores
 TEST_CASE("Vector instructions take the sources of their table row, in UB") {
     CHECK_THAT(only(&vector_of_numbers).message, Catch::Contains("vadd takes 2 buffer(s) and no number, found 1 and 1"));
     CHECK_THAT(only(&vector_outside_ub).message, Catch::Contains("vector instructions work in UB"));
+}
+
+TEST_CASE("Row reductions of the explicit level fold one repeat a row into a destination of one row") {
+    CHECK_THAT(only(&wide_row).message, Catch::Contains("vcadd: a row of 128 columns takes more than one repeat, which is 64 elements"));
+    CHECK_THAT(only(&short_sums).message, Catch::Contains("vcmax gives one element for each of 8 rows") && Catch::Contains("found 8 x 1"));
+    CHECK_THAT(only(&block_sums).message, Catch::Contains("vcgadd gives a tile of other extents than its source"));
 }
 
 TEST_CASE("L1 is cut between fractals") { CHECK_THAT(only(&columns_inside_a_fractal).message, Catch::Contains("multiples of 16")); }

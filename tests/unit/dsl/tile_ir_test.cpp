@@ -183,3 +183,14 @@ TEST_CASE("D15 valid extents of a tile are what is left of the window, never neg
     CHECK(rows(20, 3) == 0);
     CHECK(rows(16, 1) == 8);
 }
+
+TEST_CASE("A row reduction gives one column, and the verifier says when it does not") {
+    Small s;
+    Builder b = s.in(s.k.body);
+    const ValueId sum = b.row_reduction(OpKind::row_sum, b.load(0, s.zero, s.zero, s.line), s.line);
+    CHECK(s.k.values[static_cast<std::size_t>(sum)].shape.rows == 8);
+    CHECK(s.k.values[static_cast<std::size_t>(sum)].shape.cols == 1);
+    CHECK(verify(s.k).empty());
+    s.k.values[static_cast<std::size_t>(sum)].shape.cols = 32;
+    CHECK(first_message(verify(s.k)) == "row_sum of 8 x 32 gives 8 x 32");
+}

@@ -24,25 +24,18 @@ void copy_through(In<f32> X, Out<f32> Y, Square t) {
 }
 constexpr int kCopyLine = __LINE__ - 4;
 
-void breaks(In<f32> X, Square t) {
+enum class Exit { by_break, by_return };
+template <Exit how>
+void leaves(In<f32> X, Square t) {
     auto x = tiles(X, t.rows, t.cols);
     auto ub = buffer<f32>(UB, {t.rows, t.cols});
     for (auto i : loop(x.rows())) {
         copy(ub, x(i, 0));
-        break;
-    }
-}
-constexpr int kBreakLoop = __LINE__ - 5;
-
-void returns(In<f32> X, Square t) {
-    auto x = tiles(X, t.rows, t.cols);
-    auto ub = buffer<f32>(UB, {t.rows, t.cols});
-    for (auto i : loop(x.rows())) {
-        copy(ub, x(i, 0));
+        if constexpr (how == Exit::by_break) break;
         return;
     }
 }
-constexpr int kReturnLoop = __LINE__ - 5;
+constexpr int kLeftLoop = __LINE__ - 6;
 
 void host_variable(In<f32> X, Square t) {
     auto x = tiles(X, t.rows, t.cols);
@@ -97,15 +90,14 @@ TEST_CASE("Every instruction knows the line of the author's file that asked for 
 }
 
 TEST_CASE("Leaving a traced loop by break or return is refused with the line of the loop") {
-    const auto left = testing::refusal(&breaks, Square{8, 16});
-    REQUIRE(left.size() == 1);
-    CHECK(left[0].code == isa::Code::trace);
-    CHECK(left[0].file == __FILE__);
-    CHECK(left[0].line == kBreakLoop);
-    CHECK_THAT(left[0].message, Catch::Contains("break or return after ") && Catch::Contains(":" + std::to_string(kBreakLoop + 1)));
-    const auto returned = testing::refusal(&returns, Square{8, 16});
-    REQUIRE(returned.size() == 1);
-    CHECK(returned[0].line == kReturnLoop);
+    for (const auto kernel : {&leaves<Exit::by_break>, &leaves<Exit::by_return>}) {
+        const auto left = testing::refusal(kernel, Square{8, 16});
+        REQUIRE(left.size() == 1);
+        CHECK(left[0].code == isa::Code::trace);
+        CHECK(left[0].file == __FILE__);
+        CHECK(left[0].line == kLeftLoop);
+        CHECK_THAT(left[0].message, Catch::Contains("break or return after ") && Catch::Contains(":" + std::to_string(kLeftLoop + 1)));
+    }
 }
 
 TEST_CASE("A host variable that changes in a traced body is refused with the line that uses it") {

@@ -9,11 +9,6 @@
 
 using namespace sfumato;
 using namespace sfumato::testing;
-using isa::CoreKind;
-using isa::DType;
-using isa::Op;
-using isa::Pipe;
-using isa::Space;
 
 namespace {
 

@@ -5,9 +5,6 @@
 
 using namespace sfumato;
 using namespace sfumato::testing;
-using isa::DType;
-using isa::Op;
-using isa::Space;
 
 namespace {
 

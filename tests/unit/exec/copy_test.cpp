@@ -5,22 +5,11 @@
 
 using namespace sfumato;
 using namespace sfumato::testing;
-using isa::DType;
-using isa::Op;
-using isa::Space;
 
 namespace {
 
 isa::CopyT<I> copy(isa::BoundOperand dst, isa::BoundOperand src, DType t, I rows, I cols, I dst_pitch, I src_pitch) {
-    isa::CopyT<I> c;
-    c.dst = dst;
-    c.src = src;
-    c.dtype = t;
-    c.rows = rows;
-    c.cols = cols;
-    c.dst_pitch = dst_pitch;
-    c.src_pitch = src_pitch;
-    return c;
+    return {.dst = dst, .src = src, .dtype = t, .rows = rows, .cols = cols, .dst_pitch = dst_pitch, .src_pitch = src_pitch};
 }
 void fill_gm(Bench& b, int tensor, DType t, const std::vector<double>& v) {
     for (std::size_t i = 0; i < v.size(); ++i) put(t, b.gm(tensor) + static_cast<I>(i) * isa::bytes_of(t), v[i]);
@@ -127,15 +116,9 @@ TEST_CASE("drains turn NZ accumulators into rows or NZ of another type, with ReL
                 const auto value = [&](I r, I c) { return (r * 41 + c - 400) * 0.37; };
                 for (I r = 0; r < rows; ++r)
                     for (I c = 0; c < cols; ++c) put(DType::f32, b.at(Space::l0c, nz(r, c, pitch, 16) * 4), value(r, c));
-                isa::DrainT<I> d;
-                d.src = in(Space::l0c);
-                d.dst = op == Op::fix_l0c_gm ? in(Space::gm, 0, 0) : in(op == Op::mov_l0c_ub ? Space::ub : Space::l1);
-                d.dst_dtype = to;
-                d.rows = rows;
-                d.cols = cols;
-                d.src_pitch = pitch;
-                d.dst_pitch = dst_pitch;
-                d.relu = relu;
+                const isa::BoundOperand dst = op == Op::fix_l0c_gm ? in(Space::gm, 0, 0) : in(op == Op::mov_l0c_ub ? Space::ub : Space::l1);
+                isa::DrainT<I> d{.dst = dst, .src = in(Space::l0c), .dst_dtype = to, .rows = rows, .cols = cols, .dst_pitch = dst_pitch,
+                                 .src_pitch = pitch, .relu = relu};
                 b.run(op, d);
                 const std::byte* out = op == Op::fix_l0c_gm ? b.gm(0) : b.at(d.dst.space);
                 bool same = true;

@@ -10,11 +10,6 @@
 
 using namespace sfumato;
 using namespace sfumato::testing;
-using isa::CoreKind;
-using isa::DType;
-using isa::Op;
-using isa::Pipe;
-using isa::Space;
 
 namespace {
 
@@ -37,6 +32,17 @@ isa::Diagnostic only(const sim::RunResult& r) {
     return r.diagnostics[0];
 }
 
+/// Where the cores of a launch of two blocks stand that use a cube core and its vector cores.
+auto two_mixed_blocks(const isa::Chip& chip) {
+    ProgramBuilder b;
+    b.section(CoreKind::aic, [] {});
+    b.section(CoreKind::aiv, [] {});
+    const isa::Program p = b.build(2);
+    sim::Launch l;
+    l.program = &p;
+    return sim::place(chip, l, {});
+}
+
 }  // namespace
 
 TEST_CASE("cores stand in hardware order and a mixed launch pairs a cube core with its vector cores") {
@@ -47,13 +53,7 @@ TEST_CASE("cores stand in hardware order and a mixed launch pairs a cube core wi
     CHECK(cores[4].kind == CoreKind::aiv);
     CHECK(cores[4].index == 2);
     CHECK(cores[4].ordinal == 4);
-    ProgramBuilder b;
-    b.section(CoreKind::aic, [] {});
-    b.section(CoreKind::aiv, [] {});
-    const auto p = b.build(2);
-    sim::Launch l;
-    l.program = &p;
-    const auto placed = sim::place(chip, l, {});
+    const auto placed = two_mixed_blocks(chip);
     REQUIRE(placed.size() == 6);
     CHECK(placed[5].core.index == 3);
     CHECK(placed[5].context.block_id == 1);
@@ -62,6 +62,7 @@ TEST_CASE("cores stand in hardware order and a mixed launch pairs a cube core wi
     ProgramBuilder v;
     v.section(CoreKind::aiv, [] {});
     const auto q = v.build(100);
+    sim::Launch l;
     l.program = &q;
     CHECK(sim::place(chip, l, {}).size() == 6);  // folded over the cores there are
     l.blocks = 7;
@@ -90,7 +91,7 @@ TEST_CASE("a launch that does not fit the program is refused by name") {
     CHECK_THROWS_WITH(sim::place(chip_with(1, 0), l, memory), Catch::Contains("aiv cores"));
 }
 
-TEST_CASE("C04: the 16th set of a cross-core flag without a wait faults, id 16 does not exist") {
+TEST_CASE("G and C04: the 16th set of a cross-core flag without a wait faults, id 16 does not exist") {
     const auto outcome = [](int sets, int id) {
         ProgramBuilder b;
         b.section(CoreKind::aic, [&] { b.loop(sets, [&](isa::Expr) { b.cross_set(Pipe::fix, id, 2); }); });
@@ -115,13 +116,7 @@ TEST_CASE("C04: the 16th set of a cross-core flag without a wait faults, id 16 d
 
 TEST_CASE("cross-core flags rise for all cores of a kind, for the vector cores of a pair, or across the pair") {
     const isa::Chip chip = chip_with(2, 4);
-    ProgramBuilder b;
-    b.section(CoreKind::aic, [] {});
-    b.section(CoreKind::aiv, [] {});
-    const auto p = b.build(2);
-    sim::Launch l;
-    l.program = &p;
-    const auto placed = sim::place(chip, l, {});  // ordinals: AIC 0 and 3, AIV 1 2 and 4 5
+    const auto placed = two_mixed_blocks(chip);  // ordinals: AIC 0 and 3, AIV 1 2 and 4 5
     sim::CrossFlags f(chip, placed);
     using V = std::vector<int>;
     CHECK(f.set(0, 3, 2) == V{1, 2});
@@ -143,19 +138,12 @@ TEST_CASE("cross-core flags rise for all cores of a kind, for the vector cores o
 }
 
 TEST_CASE("B19: a flag set twice before a wait stops with both lines") {
-    ProgramBuilder b;
-    int first = 0, second = 0;
-    b.section(CoreKind::aiv, [&] {
-        first = b.set(Pipe::v, Pipe::mte3);
-        second = b.set(Pipe::v, Pipe::mte3);
-        b.wait(Pipe::v, Pipe::mte3);
-    });
     sim::DeviceMemory memory;
-    const auto d = only(run(b.build(), memory));
+    const auto d = only(run(flag_set_twice(), memory));
     CHECK(d.code == isa::Code::flag_balance);
-    CHECK(d.line == second);
+    CHECK(d.line == 2);
     REQUIRE(d.notes.size() == 1);
-    CHECK_THAT(d.notes[0], Catch::Contains("built.cpp:" + std::to_string(first)));
+    CHECK_THAT(d.notes[0], Catch::Contains("built.cpp:1"));
 }
 
 TEST_CASE("B20: waiting for a flag that only another pair sets is a deadlock with every waiting pipe named") {

@@ -8,12 +8,13 @@
 #include <memory>
 #include <vector>
 
-#include "isa/chip.h"
 #include "sim/exec/machine.h"
+#include "tests/support/test_chip.h"
 
 namespace sfumato::testing {
 
 using I = std::int64_t;
+using isa::CoreKind, isa::DType, isa::Op, isa::Pipe, isa::Space;
 
 /// Value of an IEEE-like pattern with `exponent` and `fraction` bits, from the definition of the format.
 inline double decode_bits(std::uint32_t bits, int exponent, int fraction) {
@@ -72,15 +73,12 @@ inline void put(isa::DType t, std::byte* at, double v) {
     std::memcpy(at, &bits, static_cast<std::size_t>(isa::bytes_of(t)));
 }
 
+/// One cube core and two vector cores with the memories of dav-c220.
 inline isa::Chip small_chip() {
-    isa::Chip c;
+    isa::Chip c = plain_chip();
     c.name = "small";
-    c.arch = "dav-c220";
     c.cores.aic = 1;
     c.cores.aiv = 2;
-    c.flags.ids = 8;
-    c.cross.ids = 16;
-    c.cross.max_count = 15;
     const auto space = [&](isa::Space s, I bytes, I align) {
         c.capacity[static_cast<std::size_t>(s)] = bytes;
         c.alignment[static_cast<std::size_t>(s)] = align;
@@ -141,5 +139,20 @@ inline std::vector<double> some_values(I count, unsigned seed = 1, double scale 
 }
 
 inline isa::BoundOperand in(isa::Space s, I offset = 0, int object = -1) { return {s, object, 0, offset}; }
+
+/// Where vector tests keep their operands.
+inline constexpr I kSrc0 = 0, kSrc1 = 32768, kDst = 65536;
+
+inline isa::VectorT<I> contiguous(DType t, I count) {
+    isa::VectorT<I> v;
+    v.dst = in(Space::ub, kDst);
+    v.src0 = in(Space::ub, kSrc0);
+    v.src1 = in(Space::ub, kSrc1);
+    v.dtype = v.dst_dtype = t;
+    v.count = count;
+    v.dst_block = v.src0_block = v.src1_block = 1;
+    v.dst_repeat = v.src0_repeat = v.src1_repeat = 8;
+    return v;
+}
 
 }  // namespace sfumato::testing

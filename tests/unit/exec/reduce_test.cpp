@@ -5,25 +5,8 @@
 
 using namespace sfumato;
 using namespace sfumato::testing;
-using isa::DType;
-using isa::Op;
-using isa::Space;
 
 namespace {
-
-constexpr I kSrc0 = 0, kSrc1 = 32768, kDst = 65536;
-
-isa::VectorT<I> contiguous(DType t, I count) {
-    isa::VectorT<I> v;
-    v.dst = in(Space::ub, kDst);
-    v.src0 = in(Space::ub, kSrc0);
-    v.src1 = in(Space::ub, kSrc1);
-    v.dtype = v.dst_dtype = t;
-    v.count = count;
-    v.dst_block = v.src0_block = v.src1_block = 1;
-    v.dst_repeat = v.src0_repeat = v.src1_repeat = 8;
-    return v;
-}
 
 double fold(Op op, double a, double b) {
     if (op == Op::vcadd || op == Op::vcgadd) return a + b;

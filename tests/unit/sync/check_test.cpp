@@ -81,14 +81,7 @@ TEST_CASE("hints name the flag that nothing needs") {
 }
 
 TEST_CASE("B19: a flag set twice before a wait is an error with both lines") {
-    ProgramBuilder b;
-    b.section(CoreKind::aic, [&] {
-        b.set(Pipe::m, Pipe::mte1);
-        b.set(Pipe::m, Pipe::mte1);
-        b.barrier(Pipe::all);
-        b.wait(Pipe::m, Pipe::mte1);
-    });
-    const auto d = check(b.build());
+    const auto d = check(flag_set_twice());
     REQUIRE(!d.empty());
     CHECK(d[0].code == Code::event_id);
     CHECK(d[0].message == "flag M >> MTE1 id 0 may be set twice before a wait");

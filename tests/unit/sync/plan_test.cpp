@@ -20,17 +20,10 @@ const Chip& b2() {
 struct Plan {
     Program p;
     int buffer(const std::string& name, Space space, DType t, std::vector<std::int64_t> shape, int slots = 1, const std::string& why = "") {
-        Buffer b;
-        b.name = name;
-        b.space = space;
-        b.dtype = t;
-        b.shape = shape;
-        b.slot_bytes = bytes_of(t);
-        for (auto e : shape) b.slot_bytes *= e;
-        b.slots = slots;
-        b.why = why;
-        b.source = p.add_source({"kernel.cpp", 10 + static_cast<int>(p.buffers.size()), 5});
-        p.buffers.push_back(b);
+        std::int64_t bytes = bytes_of(t);
+        for (auto e : shape) bytes *= e;
+        const SourceId source = p.add_source({"kernel.cpp", 10 + static_cast<int>(p.buffers.size()), 5});
+        p.buffers.push_back({name, space, t, shape, bytes, slots, {}, why, source});
         return static_cast<int>(p.buffers.size()) - 1;
     }
     Operand at(int b) { return {p.buffers[static_cast<std::size_t>(b)].space, b, {}, p.constant(0)}; }

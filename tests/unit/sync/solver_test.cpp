@@ -42,21 +42,43 @@ int removable(const Program& p, const dsl::SyncReport& r, const std::vector<std:
     return out;
 }
 
+/// A load, a store, a move from L1 or an addition over any of the tiles.
+template <class Pick, class Any, class From, class To>
+void random_op(ProgramBuilder& b, Pick pick, Any any, From from, To to, int l1) {
+    switch (pick(4)) {
+        case 0:
+            b.copy(Op::mov_gm_ub, any(), from(), 1, 64, DType::f32);
+            break;
+        case 1:
+            b.copy(Op::mov_ub_gm, to(), any(), 1, 64, DType::f32);
+            break;
+        case 2:
+            b.copy(Op::mov_l1_ub, any(), b.at(l1), 1, 64, DType::f32);
+            break;
+        default:
+            b.vector(Op::vadd, any(), any(), any(), 64);
+    }
+}
+
+struct PairIds {
+    Pipe src, dst;
+    int ids;
+};
+/// The solver finds so many conflicts and orders them with so many flags, with these ids, without barriers, for every number of iterations.
+void keeps(Program p, int pairs, const std::vector<PairIds>& ids, int flags) {
+    const dsl::SyncReport r = dsl::insert_sync(p, b2());
+    CHECK(r.pairs == pairs);
+    CHECK(flags_of(r) == flags);
+    CHECK(r.barriers() == 0);
+    for (const PairIds& want : ids) CHECK(r.ids(want.src, want.dst) == want.ids);
+    for (const std::int64_t n : {0, 1, 2, 3, 4, 9}) ordered(p, {{"n", n}});
+}
+
 }  // namespace
 
 TEST_CASE("H2: a vector add of s slots has 9 conflicts and keeps 4 flags of s ids") {
-    for (const int s : {1, 2, 3}) {
-        Program p = vector_add(s);
-        const dsl::SyncReport r = dsl::insert_sync(p, b2());
-        CHECK(r.pairs == 9);
-        CHECK(flags_of(r) == 4);
-        CHECK(r.barriers() == 0);
-        CHECK(r.ids(Pipe::mte2, Pipe::v) == s);
-        CHECK(r.ids(Pipe::v, Pipe::mte2) == s);
-        CHECK(r.ids(Pipe::v, Pipe::mte3) == s);
-        CHECK(r.ids(Pipe::mte3, Pipe::v) == s);
-        for (const std::int64_t n : {0, 1, 2, 3, 4, 9}) ordered(p, {{"n", n}});
-    }
+    for (const int s : {1, 2, 3})
+        keeps(vector_add(s), 9, {{Pipe::mte2, Pipe::v, s}, {Pipe::v, Pipe::mte2, s}, {Pipe::v, Pipe::mte3, s}, {Pipe::mte3, Pipe::v, s}}, 4);
 }
 
 TEST_CASE("B09: (x + z) + 1 in place with three slots has 18 conflicts, 3 flags of 3 ids and no barrier of all pipes") {
@@ -76,18 +98,9 @@ TEST_CASE("B09: (x + z) + 1 in place with three slots has 18 conflicts, 3 flags 
 }
 
 TEST_CASE("H2: a matmul K loop of s slots has 12 conflicts and keeps 6 flags of 2s, 2s, s and s ids") {
-    for (const int s : {1, 2, 3}) {
-        Program p = matmul_k_loop(s);
-        const dsl::SyncReport r = dsl::insert_sync(p, b2());
-        CHECK(r.pairs == 12);
-        CHECK(flags_of(r) == 6);
-        CHECK(r.barriers() == 0);
-        CHECK(r.ids(Pipe::mte2, Pipe::mte1) == 2 * s);
-        CHECK(r.ids(Pipe::mte1, Pipe::mte2) == 2 * s);
-        CHECK(r.ids(Pipe::mte1, Pipe::m) == s);
-        CHECK(r.ids(Pipe::m, Pipe::mte1) == s);
-        for (const std::int64_t n : {0, 1, 2, 3, 4, 9}) ordered(p, {{"n", n}});
-    }
+    for (const int s : {1, 2, 3})
+        keeps(matmul_k_loop(s), 12,
+              {{Pipe::mte2, Pipe::mte1, 2 * s}, {Pipe::mte1, Pipe::mte2, 2 * s}, {Pipe::mte1, Pipe::m, s}, {Pipe::m, Pipe::mte1, s}}, 6);
 }
 
 TEST_CASE("the nested matmul has no barrier and no more flags than the expert text, for every small shape") {
@@ -115,19 +128,10 @@ TEST_CASE("random loop bodies: no race, no fault, and no flag that could be left
             b.loop(b.param("n"), [&](Expr i) {
                 const Expr s = b.p.exprs.mod(i, b.num(slots));
                 const auto any = [&] { return b.at(t[static_cast<std::size_t>(pick(buffers))], {}, s); };
-                for (int k = 0; k < ops; ++k) switch (pick(4)) {
-                        case 0:
-                            b.copy(Op::mov_gm_ub, any(), b.gm(in, b.num(256 * k)), 1, 64, DType::f32);
-                            break;
-                        case 1:
-                            b.copy(Op::mov_ub_gm, b.gm(out, b.num(256 * k)), any(), 1, 64, DType::f32);
-                            break;
-                        case 2:
-                            b.copy(Op::mov_l1_ub, any(), b.at(l1), 1, 64, DType::f32);
-                            break;
-                        default:
-                            b.vector(Op::vadd, any(), any(), any(), 64);
-                    }
+                for (int k = 0; k < ops; ++k) {
+                    const auto at = [&](int tensor) { return b.gm(tensor, b.num(256 * k)); };
+                    random_op(b, pick, any, [&] { return at(in); }, [&] { return at(out); }, l1);
+                }
             });
         });
         Program p = b.build();
@@ -181,19 +185,8 @@ TEST_CASE("random nests with guards and rotating slots are ordered for every sma
             return b.at(r.buffer, {}, slot);
         };
         const auto op = [&] {
-            switch (pick(4)) {
-                case 0:
-                    b.copy(Op::mov_gm_ub, any(), b.gm(pick(5) ? in : out, b.num(256 * pick(4))), 1, 64, DType::f32);
-                    break;
-                case 1:
-                    b.copy(Op::mov_ub_gm, b.gm(out, b.num(256 * pick(4))), any(), 1, 64, DType::f32);
-                    break;
-                case 2:
-                    b.copy(Op::mov_l1_ub, any(), b.at(l1), 1, 64, DType::f32);
-                    break;
-                default:
-                    b.vector(Op::vadd, any(), any(), any(), 64);
-            }
+            const auto at = [&](int tensor) { return b.gm(tensor, b.num(256 * pick(4))); };
+            random_op(b, pick, any, [&] { return at(pick(5) ? in : out); }, [&] { return at(out); }, l1);
         };
         std::function<void(int)> body = [&](int depth) {
             const int n = 2 + pick(3);

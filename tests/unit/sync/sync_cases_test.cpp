@@ -35,6 +35,11 @@ struct Ub : ProgramBuilder {
     void store(Operand o) { copy(Op::mov_ub_gm, gm(out), o, 1, 64, DType::f32); }
     void plus(Operand d, Operand a, Operand b) { vector(Op::vadd, d, a, b, 64); }
     void fill(Operand d) { vector(Op::vdup, d, {}, {}, 64); }
+    /// n iterations over two slots.
+    template <class Body>
+    void alternating(Body body) {
+        section(CoreKind::aiv, [&] { loop(param("n"), [&](Expr i) { body(i, p.exprs.mod(i, num(2))); }); });
+    }
     Expr positive(const char* n) { return p.exprs.binary(ExprOp::lt, num(0), param(n)); }
 };
 
@@ -95,14 +100,11 @@ TEST_CASE("B05: the id of a flag is base + slot in every iteration") {
 TEST_CASE("B06, B13: every path through a guarded transfer balances its flags") {
     Ub b;
     const int x = b.ub("x", 2), y = b.ub("y", 2);
-    b.section(CoreKind::aiv, [&] {
-        b.loop(b.param("n"), [&](Expr i) {
-            const Expr s = b.p.exprs.mod(i, b.num(2));
-            const Expr guard = b.p.exprs.binary(ExprOp::lt, i, b.param("remaining"));
-            b.when(guard, [&] { b.load(b.at(x, {}, s)); });
-            b.plus(b.at(y, {}, s), b.at(x, {}, s), b.at(x, {}, s));
-            b.when(guard, [&] { b.store(b.at(y, {}, s)); });
-        });
+    b.alternating([&](Expr i, Expr s) {
+        const Expr guard = b.p.exprs.binary(ExprOp::lt, i, b.param("remaining"));
+        b.when(guard, [&] { b.load(b.at(x, {}, s)); });
+        b.plus(b.at(y, {}, s), b.at(x, {}, s), b.at(x, {}, s));
+        b.when(guard, [&] { b.store(b.at(y, {}, s)); });
     });
     Program p = b.build();
     dsl::insert_sync(p, b2());
@@ -149,15 +151,12 @@ TEST_CASE("B16: more buffers than ids merge flags, never barriers, and each merg
     std::vector<int> t;
     for (int i = 0; i < 12; ++i) t.push_back(b.ub("t" + std::to_string(i), 2));
     const int y = b.ub("y", 2);
-    b.section(CoreKind::aiv, [&] {
-        b.loop(b.param("n"), [&](Expr i) {
-            const Expr s = b.p.exprs.mod(i, b.num(2));
-            for (int x : t) {
-                b.load(b.at(x, {}, s));
-                b.plus(b.at(y, {}, s), b.at(x, {}, s), b.at(x, {}, s));
-            }
-            b.store(b.at(y, {}, s));
-        });
+    b.alternating([&](Expr, Expr s) {
+        for (int x : t) {
+            b.load(b.at(x, {}, s));
+            b.plus(b.at(y, {}, s), b.at(x, {}, s), b.at(x, {}, s));
+        }
+        b.store(b.at(y, {}, s));
     });
     Program p = b.build();
     const dsl::SyncReport r = dsl::insert_sync(p, b2());
@@ -225,15 +224,12 @@ TEST_CASE("B21: on a first-generation part the same loops keep to ids 0 to 3") {
 TEST_CASE("B23: a tile that is read and then overwritten in the same iteration stays in order") {
     Ub b;
     const int x = b.ub("x", 2), y = b.ub("y", 2);
-    b.section(CoreKind::aiv, [&] {
-        b.loop(b.param("n"), [&](Expr i) {
-            const Expr s = b.p.exprs.mod(i, b.num(2));
-            b.load(b.at(x, {}, s));
-            b.plus(b.at(y, {}, s), b.at(x, {}, s), b.at(x, {}, s));
-            b.load(b.at(x, {}, s));
-            b.plus(b.at(y, {}, s), b.at(y, {}, s), b.at(x, {}, s));
-            b.store(b.at(y, {}, s));
-        });
+    b.alternating([&](Expr, Expr s) {
+        b.load(b.at(x, {}, s));
+        b.plus(b.at(y, {}, s), b.at(x, {}, s), b.at(x, {}, s));
+        b.load(b.at(x, {}, s));
+        b.plus(b.at(y, {}, s), b.at(y, {}, s), b.at(x, {}, s));
+        b.store(b.at(y, {}, s));
     });
     Program p = b.build();
     dsl::insert_sync(p, b2());

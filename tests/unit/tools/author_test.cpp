@@ -7,6 +7,7 @@
 
 #include "dsl/dsl.h"
 #include "isa/diagnostic.h"
+#include "kernels/matmul.h"
 #include "lab/lab.h"
 #include "tests/support/command.h"
 
@@ -14,19 +15,6 @@ using namespace sfumato;
 using namespace sfumato::dsl;
 
 namespace {
-struct MatMulTile {
-    Knob m, n, k;
-};
-void product(In<f16> A, In<f16> B, Out<f16> C, MatMulTile t) {
-    auto a = tiles(A, t.m, t.k);
-    auto b = tiles(B, t.k, t.n);
-    auto c = tiles(C, t.m, t.n);
-    for (auto [m, n] : cores(c.rows(), c.cols())) {
-        auto acc = zeros<f32>(c(m, n).shape());
-        for (auto k : pipelined(a.cols(), 2)) acc += dot(a(m, k), b(k, n));
-        c(m, n) = cast<f16>(acc);
-    }
-}
 lab::Reference reference(std::int64_t m, std::int64_t n, std::int64_t k) {
     return [=](std::vector<std::vector<double>>& v) {
         for (std::int64_t i = 0; i < m; ++i)
@@ -41,7 +29,7 @@ lab::Reference reference(std::int64_t m, std::int64_t n, std::int64_t k) {
 
 TEST_CASE("an author's kernel is compiled, run, checked and traced in a few lines") {
     const isa::Chip chip = isa::load_chip("Ascend910B2");
-    const auto kernel = lab::compile(product, chip, MatMulTile{64, 64, 64}, {.name = "product", .tensors = {"A", "B", "C"}});
+    const auto kernel = lab::compile(kernels::matmul<f16>, chip, kernels::MatMulTile{64, 64, 64, 64}, {.name = "product", .tensors = {"A", "B", "C"}});
     auto A = lab::random<f16>({50, 70}, 1), B = lab::random<f16>({70, 33}, 2);
     lab::Tensor<f16> C({50, 33});
     auto run = kernel(A, B, C);
@@ -57,7 +45,7 @@ TEST_CASE("an author's kernel is compiled, run, checked and traced in a few line
 
 TEST_CASE("wrong values, shapes and numbers of tensors are named") {
     const isa::Chip chip = isa::load_chip("Ascend910B2");
-    const auto kernel = lab::compile(product, chip, MatMulTile{64, 64, 64}, {.name = "product", .tensors = {"A", "B", "C"}});
+    const auto kernel = lab::compile(kernels::matmul<f16>, chip, kernels::MatMulTile{64, 64, 64, 64}, {.name = "product", .tensors = {"A", "B", "C"}});
     auto A = lab::random<f16>({16, 16}, 1), B = lab::random<f16>({16, 16}, 2);
     auto bad = lab::random<f16>({17, 16}, 2);
     lab::Tensor<f16> C({16, 16});
