@@ -119,17 +119,8 @@ public:
     }
     int mmad(Operand dst, Operand a, Operand b, std::int64_t m, std::int64_t k, std::int64_t n, Expr init, bool unit_flag = false,
              DType t = DType::f16) {
-        Cube c;
-        c.dst = dst;
-        c.a = a;
-        c.b = b;
-        c.dtype = t;
-        c.m = num(m);
-        c.k = num(k);
-        c.n = num(n);
-        c.init = init;
-        c.unit_flag = unit_flag;
-        return instr(Op::mmad, c);
+        return instr(Op::mmad,
+                     Cube{.dst = dst, .a = a, .b = b, .dtype = t, .m = num(m), .k = num(k), .n = num(n), .init = init, .unit_flag = unit_flag});
     }
     int fix(Operand dst, Operand src, std::int64_t rows, std::int64_t cols, std::int64_t dst_pitch, bool unit_flag = false, DType out = DType::f16) {
         Drain d;
