@@ -107,7 +107,11 @@ int validate(Options& o) {
     options.progress = [&](std::size_t done, std::size_t all, const std::string&) {
         bar(all ? static_cast<double>(done) / static_cast<double>(all) : 0);
     };
-    const lab::Validation v = lab::validate(rows, options);
+    lab::Validation v = lab::validate(rows, options);
+    if (o.markdown) {
+        v.constants = lab::fitted_constants(rows, options);
+        v.hit_curve = lab::hit_rate_curve(options);
+    }
     const std::string text = o.json       ? as_json(v).dump(2, ' ', false, json::error_handler_t::replace) + "\n"
                              : o.markdown ? lab::validation_page(v)
                                           : as_text(v);

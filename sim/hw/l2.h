@@ -19,12 +19,14 @@ class L2 {
 public:
     explicit L2(const isa::Chip&);
 
+    static constexpr std::uint8_t kMostSharers = 127;  ///< what `sharers` counts to
     /// A line of GM as L2 knows it; without sectors: not present. Eight bytes, since every transfer walks over them.
     struct Line {
         Serial user = 0;           ///< transfer that is filling the line, afterwards the last one that read it
         std::uint8_t sectors = 0, dirty = 0;
-        std::uint8_t sharers = 0;  ///< transfers that read it at the same time, kept by the caller
-        bool filling = false;       ///< `user` fetched sectors of it
+        std::uint8_t sharers : 7 = 0;  ///< transfers that read it at the same time, kept by the caller
+        std::uint8_t filling : 1 = 0;  ///< `user` fetched sectors of it
+        std::uint8_t crowd = 0;        ///< sharers of the last time it was shared
     };
     /// What a line access found.
     struct Found {

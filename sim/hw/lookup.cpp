@@ -54,10 +54,17 @@ void Memory::count_read(const L2::Found& found, Flow& f, Looked& sum, const Kind
     if (in_use && l.filling && (f.fills.empty() || f.fills.back() != l.user)) {
         if (std::find(f.fills.begin(), f.fills.end(), l.user) == f.fills.end()) f.fills.push_back(l.user);
     }
-    // A line is served to one core after the other; no more can wait for it than have transfers under way.
+    // A line is served to its readers in turn, so every one of a group waits for all; how many come is known from the last time it was shared. No more
+    // can wait for it than have transfers under way.
     const bool shared = in_use && live_[l.user & live_mask_].second != port;
-    l.sharers = shared ? static_cast<std::uint8_t>(std::min<std::size_t>({std::size_t{l.sharers} + 1, engaged_.size() + (ports_[static_cast<std::size_t>(port)].engaged ? 0u : 1u), UINT8_MAX})) : std::uint8_t{1};
-    if (shared) sum.turns += std::max<Fixed>(0, l.sharers * same_line_ - line_port);
+    const std::size_t under_way = engaged_.size() + (ports_[static_cast<std::size_t>(port)].engaged ? 0u : 1u);
+    if (!shared) l.crowd = l.sharers;
+    l.sharers = static_cast<std::uint8_t>(shared ? std::min<std::size_t>({std::size_t{l.sharers} + 1, under_way, L2::kMostSharers}) : 1u) & L2::kMostSharers;
+    const std::size_t group = std::max<std::size_t>(l.sharers, found.missing > 0 ? 1u : std::min<std::size_t>(l.crowd, under_way));
+    if (group > 1) {
+        const Fixed alone = std::max(line_port, div_up((asked.requests * read_latency_) << kFractionBits, in_flight_));
+        sum.turns += std::max<Fixed>(0, static_cast<Fixed>(group) * same_line_ - alone);
+    }
     if (found.missing > 0) {
         l.user = f.serial;
         l.filling = true;
