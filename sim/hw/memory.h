@@ -22,6 +22,7 @@ public:
     void warm(std::int64_t address, std::int64_t bytes);
 
     void submit(int port, const Transfer&) override;
+    Tick soonest(int port) const override;
     std::int64_t base_of(int launch, int tensor) const override { return bases_[static_cast<std::size_t>(launch)][static_cast<std::size_t>(tensor)]; }
     const MemoryStats& stats() const { return stats_; }
 
