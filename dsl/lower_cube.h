@@ -69,7 +69,7 @@ private:
     std::map<int, std::int32_t> homes_;
     std::int32_t accumulator_slots_ = 0;
     isa::SymbolId outer_ = -1, inner_ = -1;  ///< loops a reduction is cut into
-    std::int64_t steps_ = 0;  ///< L0 steps of a transfer; 0: the loop is not cut
+    std::int64_t steps_ = 0;                 ///< L0 steps of a transfer; 0: the loop is not cut
     const Region* cut_ = nullptr;
 };
 

@@ -121,7 +121,9 @@ void VectorLowering::logistic(const Op& op, const UbTile& x, const UbTile& out) 
 }
 
 void VectorLowering::row_reduction(const Op& op, const UbTile& x, const UbTile& out) {
-    if (window_) context_.refuse(op.source, std::string(tile::name(op.kind)) + " of a result of dot is not supported yet; store it and reduce it in a second kernel");
+    if (window_)
+        context_.refuse(op.source,
+                        std::string(tile::name(op.kind)) + " of a result of dot is not supported yet; store it and reduce it in a second kernel");
     if (is_column(op.args[0])) return vector_unary(emit_, isa::Op::vcopy, out, x, 0, op.source);  // one element a row is what there is
     UbTile scratch = x;
     std::int32_t temp = -1;

@@ -111,7 +111,8 @@ ValueId Builder::transpose(ValueId a, SourceId source) {
 
 ValueId Builder::row_reduction(OpKind k, ValueId a, SourceId source) {
     const Value x = value(a);
-    if (!is_float(x.dtype)) refuse(source, isa::Code::dtype, std::string(name(k)) + " of " + describe(x) + "; it takes f16, bf16 or f32, so cast first");
+    if (!is_float(x.dtype))
+        refuse(source, isa::Code::dtype, std::string(name(k)) + " of " + describe(x) + "; it takes f16, bf16 or f32, so cast first");
     const Expr one = kernel_.frame.constant(1);
     return emit({.kind = k, .args = {a}, .source = source}, x.dtype, {x.shape.rows, 1, x.shape.valid_rows, one, x.shape.of_rows, one});
 }

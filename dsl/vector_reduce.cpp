@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Row reductions. One instruction folds 256 bytes of a row to an element, so a long row takes several levels, each a fraction of the one before. Counter
-// mode stops at the last valid element: what a ragged edge leaves behind it never enters a result, whatever it holds.
+// Row reductions. One instruction folds 256 bytes of a row to an element, so a long row takes several levels, each a fraction of the one before.
+// Counter mode stops at the last valid element: what a ragged edge leaves behind it never enters a result, whatever it holds.
 #include <limits>
 
 #include "dsl/vector.h"

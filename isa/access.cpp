@@ -48,8 +48,10 @@ AccessList of(Op op, const DrainT<I>& d) {
     if (d.rows <= 0 || d.cols <= 0) return out;
     const int dst_size = bytes_of(d.dst_dtype);
     out.add(nz(d.src, false, d.rows, d.cols, d.src_pitch, kFractalRows, bytes_of(d.dtype)));
-    if (op == Op::fix_l0c_l1) out.add(nz(d.dst, true, d.rows, d.cols, d.dst_pitch, fractal_cols(d.dst_dtype), dst_size));
-    else out.add(at(d.dst, true, d.rows, d.cols * dst_size, d.dst_pitch * dst_size));
+    if (op == Op::fix_l0c_l1)
+        out.add(nz(d.dst, true, d.rows, d.cols, d.dst_pitch, fractal_cols(d.dst_dtype), dst_size));
+    else
+        out.add(at(d.dst, true, d.rows, d.cols * dst_size, d.dst_pitch * dst_size));
     return out;
 }
 

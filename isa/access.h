@@ -33,8 +33,8 @@ bool overlaps(const Access&, const Access&);
 
 /// Repeats and active lanes of a vector instruction after its mask mode is resolved.
 struct VectorShape {
-    std::int64_t repeats = 0;  ///< including a partial last one
-    std::int64_t lanes = 0;    ///< lanes of a full repeat
+    std::int64_t repeats = 0;   ///< including a partial last one
+    std::int64_t lanes = 0;     ///< lanes of a full repeat
     std::int64_t elements = 0;  ///< lanes that do work, over all repeats
 };
 VectorShape vector_shape(const VectorT<std::int64_t>&);

@@ -10,22 +10,22 @@
 namespace sfumato::isa {
 
 /// Stable codes, each listed once with what it means (the manual and the JSON reports read this list).
-#define SFUMATO_DIAGNOSTICS(X)                                                          \
-    X(capacity, "buffers need more bytes than the memory space has")                    \
-    X(alignment, "an address or extent breaks an alignment rule")                       \
-    X(race, "two accesses overlap and nothing orders them")                             \
-    X(deadlock, "a flag or queue protocol can never proceed")                           \
-    X(dtype, "an element type is not allowed here")                                     \
-    X(shape, "extents do not fit together")                                             \
-    X(event_id, "an event id is out of range or used twice")                            \
-    X(out_of_bounds, "an access leaves its tensor or memory space")                     \
-    X(uninitialised, "bytes are read that nothing has written")                         \
-    X(space, "an operand lies in a memory space the instruction cannot reach")          \
-    X(range, "a field exceeds what the instruction can encode")                         \
-    X(flag_balance, "sets and waits of a flag do not balance on every path")            \
-    X(unsupported, "the chip or the compiler cannot express this")                      \
-    X(trace, "the kernel function did something that tracing cannot see")               \
-    X(divide_by_zero, "an expression divides by zero")                                  \
+#define SFUMATO_DIAGNOSTICS(X)                                                 \
+    X(capacity, "buffers need more bytes than the memory space has")           \
+    X(alignment, "an address or extent breaks an alignment rule")              \
+    X(race, "two accesses overlap and nothing orders them")                    \
+    X(deadlock, "a flag or queue protocol can never proceed")                  \
+    X(dtype, "an element type is not allowed here")                            \
+    X(shape, "extents do not fit together")                                    \
+    X(event_id, "an event id is out of range or used twice")                   \
+    X(out_of_bounds, "an access leaves its tensor or memory space")            \
+    X(uninitialised, "bytes are read that nothing has written")                \
+    X(space, "an operand lies in a memory space the instruction cannot reach") \
+    X(range, "a field exceeds what the instruction can encode")                \
+    X(flag_balance, "sets and waits of a flag do not balance on every path")   \
+    X(unsupported, "the chip or the compiler cannot express this")             \
+    X(trace, "the kernel function did something that tracing cannot see")      \
+    X(divide_by_zero, "an expression divides by zero")                         \
     X(hint, "something legal that costs time")
 
 enum class Code {

@@ -22,9 +22,12 @@ template <class E>
 concept Enum = std::is_enum_v<E>;
 template <Enum E>
 constexpr std::size_t enum_count() {
-    if constexpr (std::is_same_v<E, Op>) return kOpCount;
-    else if constexpr (std::is_same_v<E, ExprOp>) return static_cast<std::size_t>(ExprOp::logical_not) + 1;
-    else return EnumNames<E>::list.size();
+    if constexpr (std::is_same_v<E, Op>)
+        return kOpCount;
+    else if constexpr (std::is_same_v<E, ExprOp>)
+        return static_cast<std::size_t>(ExprOp::logical_not) + 1;
+    else
+        return EnumNames<E>::list.size();
 }
 
 class Writer {
@@ -97,8 +100,10 @@ public:
     }
     template <Enum E>
     void value(E& e) {
-        if constexpr (requires { EnumNames<E>::what; }) e = static_cast<E>(small(enum_count<E>(), std::string(EnumNames<E>::what)));
-        else e = static_cast<E>(small(enum_count<E>(), "an operation"));
+        if constexpr (requires { EnumNames<E>::what; })
+            e = static_cast<E>(small(enum_count<E>(), std::string(EnumNames<E>::what)));
+        else
+            e = static_cast<E>(small(enum_count<E>(), "an operation"));
     }
     void value(Expr& e) {
         const std::uint64_t id = unsigned_value();
@@ -117,7 +122,8 @@ public:
     /// A number of elements; each takes a byte at least, so that what is allocated is bounded by the input.
     std::size_t count() {
         const std::uint64_t n = unsigned_value();
-        if (n > bytes_.size() - position_) fail(std::to_string(n) + " elements announced, " + std::to_string(bytes_.size() - position_) + " bytes left");
+        if (n > bytes_.size() - position_)
+            fail(std::to_string(n) + " elements announced, " + std::to_string(bytes_.size() - position_) + " bytes left");
         return static_cast<std::size_t>(n);
     }
     std::uint8_t small(std::size_t limit, const std::string& what) {
@@ -213,8 +219,10 @@ void members(A& a, S& s, const Program& p) {
     std::visit(
         [&](auto& family) {
             for_each_field(family, [&](const char*, auto& member) {
-                if constexpr (IsOperand<std::remove_cvref_t<decltype(member)>>::value) operand(a, member, p);
-                else a.value(member);
+                if constexpr (IsOperand<std::remove_cvref_t<decltype(member)>>::value)
+                    operand(a, member, p);
+                else
+                    a.value(member);
             });
         },
         s.operands);
@@ -249,9 +257,8 @@ void block(A& a, B& b, const Program& p) {
         if constexpr (A::reading) {
             static constexpr std::size_t kKinds = std::variant_size_v<decltype(Stmt::node)>;
             const std::size_t kind = a.small(kKinds, "a statement kind");
-            [&]<std::size_t... I>(std::index_sequence<I...>) {
-                ((kind == I ? void(stmt.node.template emplace<I>()) : void()), ...);
-            }(std::make_index_sequence<kKinds>{});
+            [&]<std::size_t... I>(std::index_sequence<I...>) { ((kind == I ? void(stmt.node.template emplace<I>()) : void()), ...); }
+            (std::make_index_sequence<kKinds>{});
         } else {
             a.byte(static_cast<std::uint8_t>(stmt.node.index()));
         }
@@ -265,8 +272,10 @@ void write_exprs(Writer& w, const ExprPool& pool) {
     for (std::size_t i = 0; i < pool.size(); ++i) {
         const ExprNode& n = pool.node(Expr{static_cast<std::int32_t>(i)});
         w.value(n.op);
-        if (n.op == ExprOp::constant || n.op == ExprOp::symbol) w.value(n.value);
-        else w.value(n.a), w.value(n.b);
+        if (n.op == ExprOp::constant || n.op == ExprOp::symbol)
+            w.value(n.value);
+        else
+            w.value(n.a), w.value(n.b);
     }
 }
 
@@ -309,8 +318,10 @@ void program(A& a, P& p) {
     const auto tables = [&](auto& items) { list(a, items, [&](auto& item) { members(a, item, p); }); };
     a.value(p.name);
     tables(p.symbols);
-    if constexpr (A::reading) read_exprs(a, p.exprs, p.symbols.size());
-    else write_exprs(a, p.exprs);
+    if constexpr (A::reading)
+        read_exprs(a, p.exprs, p.symbols.size());
+    else
+        write_exprs(a, p.exprs);
     tables(p.sources);
     tables(p.tensors);
     tables(p.buffers);
@@ -334,7 +345,8 @@ std::vector<std::byte> encode(const Program& p) {
 Program decode(std::span<const std::byte> bytes) {
     Reader r(bytes);
     for (char c : kMagic)
-        if (bytes.size() < kMagic.size() || r.byte() != static_cast<std::uint8_t>(c)) r.fail("not an encoded program: it does not begin with " + std::string(kMagic));
+        if (bytes.size() < kMagic.size() || r.byte() != static_cast<std::uint8_t>(c))
+            r.fail("not an encoded program: it does not begin with " + std::string(kMagic));
     const std::uint64_t version = r.unsigned_value();
     if (version != kEncodingVersion)
         r.fail("encoding version " + std::to_string(version) + ", this build reads version " + std::to_string(kEncodingVersion));

@@ -11,10 +11,10 @@ namespace sfumato::isa {
 template <class E>
 struct EnumNames;  ///< `list`: names in enumerator order; `what`: the noun with its article, for messages
 
-#define SFUMATO_ENUM_NAMES(Type, noun, ...)                        \
-    template <>                                                    \
-    struct EnumNames<Type> {                                       \
-        static constexpr std::string_view what = noun;             \
+#define SFUMATO_ENUM_NAMES(Type, noun, ...)                                        \
+    template <>                                                                    \
+    struct EnumNames<Type> {                                                       \
+        static constexpr std::string_view what = noun;                             \
         static constexpr auto list = std::to_array<std::string_view>(__VA_ARGS__); \
     };
 SFUMATO_ENUM_NAMES(Cache, "a cache mode", {"normal", "bypass"})

@@ -29,20 +29,33 @@ bool commutes(ExprOp op) {
 
 std::int64_t apply(ExprOp op, std::int64_t a, std::int64_t b) {
     switch (op) {
-        case ExprOp::add: return wrap_add(a, b);
-        case ExprOp::mul: return wrap_mul(a, b);
-        case ExprOp::floor_div: return floor_division(a, b);
-        case ExprOp::mod: return b == 0 ? 0 : wrap_add(a, -wrap_mul(floor_division(a, b), b));
-        case ExprOp::min: return std::min(a, b);
-        case ExprOp::max: return std::max(a, b);
-        case ExprOp::eq: return a == b;
-        case ExprOp::lt: return a < b;
-        case ExprOp::le: return a <= b;
-        case ExprOp::logical_and: return a != 0 && b != 0;
-        case ExprOp::logical_or: return a != 0 || b != 0;
-        case ExprOp::logical_not: return a == 0;
+        case ExprOp::add:
+            return wrap_add(a, b);
+        case ExprOp::mul:
+            return wrap_mul(a, b);
+        case ExprOp::floor_div:
+            return floor_division(a, b);
+        case ExprOp::mod:
+            return b == 0 ? 0 : wrap_add(a, -wrap_mul(floor_division(a, b), b));
+        case ExprOp::min:
+            return std::min(a, b);
+        case ExprOp::max:
+            return std::max(a, b);
+        case ExprOp::eq:
+            return a == b;
+        case ExprOp::lt:
+            return a < b;
+        case ExprOp::le:
+            return a <= b;
+        case ExprOp::logical_and:
+            return a != 0 && b != 0;
+        case ExprOp::logical_or:
+            return a != 0 || b != 0;
+        case ExprOp::logical_not:
+            return a == 0;
         case ExprOp::constant:
-        case ExprOp::symbol: break;
+        case ExprOp::symbol:
+            break;
     }
     return 0;
 }
@@ -111,7 +124,8 @@ Expr ExprPool::simplify(ExprOp op, Expr a, Expr b) {
         case ExprOp::lt:
             if (a == b) return constant(0);
             break;
-        default: break;
+        default:
+            break;
     }
     return {};
 }
@@ -162,8 +176,7 @@ Interval corners(Interval a, Interval b, __int128 (*f)(std::int64_t, std::int64_
 
 Interval range_mod(Interval a, Interval b) {
     if (b.lo != b.hi || b.lo <= 0) return b.lo > 0 ? Interval{0, b.hi - 1} : kAnything;
-    if (floor_division(a.lo, b.lo) == floor_division(a.hi, b.lo))
-        return {apply(ExprOp::mod, a.lo, b.lo), apply(ExprOp::mod, a.hi, b.lo)};
+    if (floor_division(a.lo, b.lo) == floor_division(a.hi, b.lo)) return {apply(ExprOp::mod, a.lo, b.lo), apply(ExprOp::mod, a.hi, b.lo)};
     return {0, b.lo - 1};
 }
 
@@ -171,20 +184,31 @@ Interval truth(bool can_be_false, bool can_be_true) { return {can_be_false ? 0 :
 
 Interval combine(ExprOp op, Interval a, Interval b) {
     switch (op) {
-        case ExprOp::add: return {saturate(__int128{a.lo} + b.lo), saturate(__int128{a.hi} + b.hi)};
-        case ExprOp::mul: return corners(a, b, [](std::int64_t x, std::int64_t y) { return __int128{x} * y; });
+        case ExprOp::add:
+            return {saturate(__int128{a.lo} + b.lo), saturate(__int128{a.hi} + b.hi)};
+        case ExprOp::mul:
+            return corners(a, b, [](std::int64_t x, std::int64_t y) { return __int128{x} * y; });
         case ExprOp::floor_div:
             if (b.lo <= 0) return kAnything;
             return corners(a, b, [](std::int64_t x, std::int64_t y) { return __int128{floor_division(x, y)}; });
-        case ExprOp::mod: return range_mod(a, b);
-        case ExprOp::min: return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
-        case ExprOp::max: return {std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
-        case ExprOp::eq: return truth(!(a.lo == a.hi && b.lo == b.hi && a.lo == b.lo), a.lo <= b.hi && b.lo <= a.hi);
-        case ExprOp::lt: return truth(a.hi >= b.lo, a.lo < b.hi);
-        case ExprOp::le: return truth(a.hi > b.lo, a.lo <= b.hi);
-        case ExprOp::logical_and: return truth((a.lo <= 0 && a.hi >= 0) || (b.lo <= 0 && b.hi >= 0), (a.lo || a.hi) && (b.lo || b.hi));
-        case ExprOp::logical_or: return truth(a.lo <= 0 && a.hi >= 0 && b.lo <= 0 && b.hi >= 0, a.lo || a.hi || b.lo || b.hi);
-        default: return kAnything;
+        case ExprOp::mod:
+            return range_mod(a, b);
+        case ExprOp::min:
+            return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
+        case ExprOp::max:
+            return {std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
+        case ExprOp::eq:
+            return truth(!(a.lo == a.hi && b.lo == b.hi && a.lo == b.lo), a.lo <= b.hi && b.lo <= a.hi);
+        case ExprOp::lt:
+            return truth(a.hi >= b.lo, a.lo < b.hi);
+        case ExprOp::le:
+            return truth(a.hi > b.lo, a.lo <= b.hi);
+        case ExprOp::logical_and:
+            return truth((a.lo <= 0 && a.hi >= 0) || (b.lo <= 0 && b.hi >= 0), (a.lo || a.hi) && (b.lo || b.hi));
+        case ExprOp::logical_or:
+            return truth(a.lo <= 0 && a.hi >= 0 && b.lo <= 0 && b.hi >= 0, a.lo || a.hi || b.lo || b.hi);
+        default:
+            return kAnything;
     }
 }
 
@@ -217,17 +241,28 @@ Printed print_node(const ExprPool& pool, Expr e, std::span<const Symbol> symbols
     const Printed b = print_node(pool, n.b, symbols);
     const auto infix = [&](const char* op, int level) { return Printed{at_level(a, level) + op + at_level(b, level + 1), level}; };
     switch (n.op) {
-        case ExprOp::add: return infix(" + ", 3);
-        case ExprOp::mul: return infix("*", 4);
-        case ExprOp::floor_div: return infix("/", 4);
-        case ExprOp::mod: return infix("%", 4);
-        case ExprOp::min: return {"min(" + a.text + ", " + b.text + ")", 5};
-        case ExprOp::max: return {"max(" + a.text + ", " + b.text + ")", 5};
-        case ExprOp::eq: return infix(" == ", 2);
-        case ExprOp::lt: return infix(" < ", 2);
-        case ExprOp::le: return infix(" <= ", 2);
-        case ExprOp::logical_and: return infix(" && ", 1);
-        default: return infix(" || ", 0);
+        case ExprOp::add:
+            return infix(" + ", 3);
+        case ExprOp::mul:
+            return infix("*", 4);
+        case ExprOp::floor_div:
+            return infix("/", 4);
+        case ExprOp::mod:
+            return infix("%", 4);
+        case ExprOp::min:
+            return {"min(" + a.text + ", " + b.text + ")", 5};
+        case ExprOp::max:
+            return {"max(" + a.text + ", " + b.text + ")", 5};
+        case ExprOp::eq:
+            return infix(" == ", 2);
+        case ExprOp::lt:
+            return infix(" < ", 2);
+        case ExprOp::le:
+            return infix(" <= ", 2);
+        case ExprOp::logical_and:
+            return infix(" && ", 1);
+        default:
+            return infix(" || ", 0);
     }
 }
 

@@ -19,9 +19,9 @@ struct Infix {
     ExprOp op;
     bool negate_right = false;
 };
-constexpr Infix kInfix[] = {{"||", 0, ExprOp::logical_or}, {"&&", 1, ExprOp::logical_and}, {"==", 2, ExprOp::eq}, {"<", 2, ExprOp::lt},
-                            {"<=", 2, ExprOp::le},         {"+", 3, ExprOp::add},          {"-", 3, ExprOp::add, true},
-                            {"*", 4, ExprOp::mul},         {"/", 4, ExprOp::floor_div},    {"%", 4, ExprOp::mod}};
+constexpr Infix kInfix[] = {{"||", 0, ExprOp::logical_or}, {"&&", 1, ExprOp::logical_and}, {"==", 2, ExprOp::eq},       {"<", 2, ExprOp::lt},
+                            {"<=", 2, ExprOp::le},         {"+", 3, ExprOp::add},          {"-", 3, ExprOp::add, true}, {"*", 4, ExprOp::mul},
+                            {"/", 4, ExprOp::floor_div},   {"%", 4, ExprOp::mod}};
 constexpr int kStrongest = 4;
 
 }  // namespace

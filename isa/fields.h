@@ -18,9 +18,8 @@ void for_each_field(FamilyRef& family, F&& f) {
 template <class E>
 OperandsT<E> default_operands(Family family) {
     OperandsT<E> out;
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-        ((static_cast<std::size_t>(family) == I ? void(out.template emplace<I>()) : void()), ...);
-    }(std::make_index_sequence<std::variant_size_v<OperandsT<E>>>{});
+    [&]<std::size_t... I>(std::index_sequence<I...>) { ((static_cast<std::size_t>(family) == I ? void(out.template emplace<I>()) : void()), ...); }
+    (std::make_index_sequence<std::variant_size_v<OperandsT<E>>>{});
     return out;
 }
 
@@ -37,9 +36,8 @@ template <class Left, class Right, class F>
 void zip_fields(const Left& left, Right& right, F&& f) {
     const auto l = Left::fields();
     const auto r = Right::fields();
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-        (f(left.*(std::get<I>(l).member), right.*(std::get<I>(r).member)), ...);
-    }(std::make_index_sequence<std::tuple_size_v<decltype(l)>>{});
+    [&]<std::size_t... I>(std::index_sequence<I...>) { (f(left.*(std::get<I>(l).member), right.*(std::get<I>(r).member)), ...); }
+    (std::make_index_sequence<std::tuple_size_v<decltype(l)>>{});
 }
 
 template <class T>

@@ -17,14 +17,37 @@ enum class Op : std::uint8_t {
 
 /// Timing classes: how an instruction's duration is computed. Classes from v_binary on have per-type entries in every chip file.
 enum class TimingClass : std::uint8_t {
-    dma, dma_nz, local, cube, scalar, sync,
-    v_binary, v_div, v_mla, v_sel, v_cmp, v_unary, v_axpy, v_exp, v_ln, v_sqrt, v_rsqrt, v_conv, v_copy, v_brcb, v_trans, v_dup, v_cadd, v_cmax, v_cg,
+    dma,
+    dma_nz,
+    local,
+    cube,
+    scalar,
+    sync,
+    v_binary,
+    v_div,
+    v_mla,
+    v_sel,
+    v_cmp,
+    v_unary,
+    v_axpy,
+    v_exp,
+    v_ln,
+    v_sqrt,
+    v_rsqrt,
+    v_conv,
+    v_copy,
+    v_brcb,
+    v_trans,
+    v_dup,
+    v_cadd,
+    v_cmax,
+    v_cg,
 };
 inline constexpr int kTimingClassCount = 25;
 inline constexpr int kFirstVectorClass = static_cast<int>(TimingClass::v_binary);
 inline constexpr std::array<std::string_view, kTimingClassCount> kTimingClassNames{
-    "dma", "dma_nz", "local", "cube", "scalar", "sync",
-    "binary", "div", "mla", "sel", "cmp", "unary", "axpy", "exp", "ln", "sqrt", "rsqrt", "conv", "copy", "brcb", "trans", "dup", "cadd", "cmax", "cg"};
+    "dma", "dma_nz", "local", "cube",  "scalar", "sync", "binary", "div",   "mla", "sel",  "cmp",  "unary", "axpy",
+    "exp", "ln",     "sqrt",  "rsqrt", "conv",   "copy", "brcb",   "trans", "dup", "cadd", "cmax", "cg"};
 
 using TypeMask = std::uint16_t;
 constexpr TypeMask type_bit(DType t) { return static_cast<TypeMask>(1u << static_cast<unsigned>(t)); }

@@ -124,8 +124,8 @@ std::int64_t Lexer::expect_integer(std::string_view what, std::int64_t lo, std::
     const Token t = expect(TokenKind::number, what);
     const auto limit = static_cast<std::uint64_t>(negative ? -(lo + 1) : hi) + (negative ? 1u : 0u);
     if ((negative && lo >= 0) || t.value > limit)
-        fail(t, std::string(what) + " " + (negative ? "-" : "") + std::string(t.spelling) + " is out of range, allowed is " + std::to_string(lo) + " to " +
-                    std::to_string(hi));
+        fail(t, std::string(what) + " " + (negative ? "-" : "") + std::string(t.spelling) + " is out of range, allowed is " + std::to_string(lo) +
+                    " to " + std::to_string(hi));
     return static_cast<std::int64_t>(negative ? 0 - t.value : t.value);
 }
 

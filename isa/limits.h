@@ -9,30 +9,30 @@
 
 namespace sfumato::isa {
 
-#define SFUMATO_LIMITS(X)                                                                                                                    \
-    X(kMaxRepeats, 255, "vector repeats of one instruction, mask mode normal", "Ascend C API reference: repeatTime")                          \
-    X(kMaxCount, 4294967295, "elements of one instruction, mask mode counter", "Ascend C API reference: SetMaskCount")                        \
-    X(kMaxBlockStrideBinary, 255, "block stride of a two-source vector instruction, in 32-byte blocks", "8-bit field, BinaryRepeatParams")    \
-    X(kMaxBlockStrideUnary, 65535, "block stride of a one-source vector instruction, in 32-byte blocks", "16-bit field, UnaryRepeatParams")   \
-    X(kMaxRepeatStrideBinary, 255, "repeat stride of a two-source vector instruction, in 32-byte blocks", "8-bit field, BinaryRepeatParams")  \
-    X(kMaxRepeatStrideUnary, 4095, "repeat stride of a one-source vector instruction, in 32-byte blocks", "12-bit field, UnaryRepeatParams")  \
-    X(kMaxCopyRows, 4095, "rows of a copy", "DataCopyParams: blockCount")                                                                     \
-    X(kMaxCopyRowBytes, 65535 * 32, "bytes of a row of a copy", "DataCopyParams: blockLen in 32-byte units")                                  \
-    X(kMaxCopyGapBytes, 65535 * 32, "bytes between the rows of a copy, on-chip side", "DataCopyParams: gaps in 32-byte units")                \
-    X(kMaxGmGapBytes, 4294967295, "bytes between the rows of a copy, GM side", "DataCopyExtParams: 32-bit gap in bytes")                      \
-    X(kMaxNzRows, 16384, "rows of mov_gm_l1_nz", "Nd2NzParams: nValue")                                                                       \
-    X(kMaxNzCols, 65535, "columns of mov_gm_l1_nz", "Nd2NzParams: dValue")                                                                    \
-    X(kMaxNzSourcePitch, 65535, "source pitch of mov_gm_l1_nz, in elements", "Nd2NzParams: srcDValue")                                        \
-    X(kMaxNzDestPitch, 16384, "destination pitch of mov_gm_l1_nz, in rows", "Nd2NzParams: dstNzC0Stride")                                     \
-    X(kMaxLoadRepeats, 255, "fractals in one run of mov_l1_l0a or mov_l1_l0b", "LoadData2DParams: repeatTimes")                               \
-    X(kMaxLoadStride, 65535, "distance of fractals in a run, in fractals", "LoadData2DParams: srcStride")                                     \
-    X(kMaxMmad, 4095, "m, n and k of mmad", "MmadParams")                                                                                     \
-    X(kMaxDrainCols, 4095, "columns of a drain (in whole fractals when the destination is NZ)", "FixpipeParams: nSize")                       \
-    X(kMaxDrainRowsNd, 8192, "rows of a drain to an ND destination", "FixpipeParams: mSize with NZ to ND")                                    \
-    X(kMaxDrainRowsNz, 65535, "rows of a drain to an NZ destination", "FixpipeParams: mSize")                                                 \
-    X(kMmadAlign, 1024, "alignment of the destination of mmad, in bytes", "Mmad address constraints")                                         \
-    X(kL0Box, 512, "a slot of a buffer in L0A or L0B is a multiple of this many bytes", "one fractal")                                        \
-    X(kL0cBox, 1024, "a slot of a buffer in L0C is a multiple of this many bytes", "one 16 x 16 fractal of 4-byte sums")                      \
+#define SFUMATO_LIMITS(X)                                                                                                                         \
+    X(kMaxRepeats, 255, "vector repeats of one instruction, mask mode normal", "Ascend C API reference: repeatTime")                              \
+    X(kMaxCount, 4294967295, "elements of one instruction, mask mode counter", "Ascend C API reference: SetMaskCount")                            \
+    X(kMaxBlockStrideBinary, 255, "block stride of a two-source vector instruction, in 32-byte blocks", "8-bit field, BinaryRepeatParams")        \
+    X(kMaxBlockStrideUnary, 65535, "block stride of a one-source vector instruction, in 32-byte blocks", "16-bit field, UnaryRepeatParams")       \
+    X(kMaxRepeatStrideBinary, 255, "repeat stride of a two-source vector instruction, in 32-byte blocks", "8-bit field, BinaryRepeatParams")      \
+    X(kMaxRepeatStrideUnary, 4095, "repeat stride of a one-source vector instruction, in 32-byte blocks", "12-bit field, UnaryRepeatParams")      \
+    X(kMaxCopyRows, 4095, "rows of a copy", "DataCopyParams: blockCount")                                                                         \
+    X(kMaxCopyRowBytes, 65535 * 32, "bytes of a row of a copy", "DataCopyParams: blockLen in 32-byte units")                                      \
+    X(kMaxCopyGapBytes, 65535 * 32, "bytes between the rows of a copy, on-chip side", "DataCopyParams: gaps in 32-byte units")                    \
+    X(kMaxGmGapBytes, 4294967295, "bytes between the rows of a copy, GM side", "DataCopyExtParams: 32-bit gap in bytes")                          \
+    X(kMaxNzRows, 16384, "rows of mov_gm_l1_nz", "Nd2NzParams: nValue")                                                                           \
+    X(kMaxNzCols, 65535, "columns of mov_gm_l1_nz", "Nd2NzParams: dValue")                                                                        \
+    X(kMaxNzSourcePitch, 65535, "source pitch of mov_gm_l1_nz, in elements", "Nd2NzParams: srcDValue")                                            \
+    X(kMaxNzDestPitch, 16384, "destination pitch of mov_gm_l1_nz, in rows", "Nd2NzParams: dstNzC0Stride")                                         \
+    X(kMaxLoadRepeats, 255, "fractals in one run of mov_l1_l0a or mov_l1_l0b", "LoadData2DParams: repeatTimes")                                   \
+    X(kMaxLoadStride, 65535, "distance of fractals in a run, in fractals", "LoadData2DParams: srcStride")                                         \
+    X(kMaxMmad, 4095, "m, n and k of mmad", "MmadParams")                                                                                         \
+    X(kMaxDrainCols, 4095, "columns of a drain (in whole fractals when the destination is NZ)", "FixpipeParams: nSize")                           \
+    X(kMaxDrainRowsNd, 8192, "rows of a drain to an ND destination", "FixpipeParams: mSize with NZ to ND")                                        \
+    X(kMaxDrainRowsNz, 65535, "rows of a drain to an NZ destination", "FixpipeParams: mSize")                                                     \
+    X(kMmadAlign, 1024, "alignment of the destination of mmad, in bytes", "Mmad address constraints")                                             \
+    X(kL0Box, 512, "a slot of a buffer in L0A or L0B is a multiple of this many bytes", "one fractal")                                            \
+    X(kL0cBox, 1024, "a slot of a buffer in L0C is a multiple of this many bytes", "one 16 x 16 fractal of 4-byte sums")                          \
     X(kBlockReduceElements, 8, "vcgadd, vcgmax, vcgmin: alignment of the destination, in elements", "BlockReduce: one element per 32-byte block") \
     X(kMaxCrossMode, 2, "mode of cross_set and cross_wait", "CrossCoreSetFlag: modeId")
 

@@ -25,13 +25,20 @@ struct TypeText {
 };
 template <class T>
 constexpr TypeText text_of() {
-    if constexpr (IsOperand<T>::value) return {"place", "`SPACE:object[slot]+byte offset`, parts that are 0 left out"};
-    else if constexpr (std::is_same_v<T, Expr>) return {"expression", "integer expression over symbols"};
-    else if constexpr (std::is_same_v<T, bool>) return {"flag", "`true` or `false`"};
-    else if constexpr (std::is_same_v<T, double>) return {"number", "floating-point number"};
-    else if constexpr (std::is_same_v<T, std::uint64_t>) return {"bits", "64 bits, usually hexadecimal"};
-    else if constexpr (std::is_same_v<T, std::int32_t>) return {"integer", "integer"};
-    else return {EnumNames<T>::what, ""};
+    if constexpr (IsOperand<T>::value)
+        return {"place", "`SPACE:object[slot]+byte offset`, parts that are 0 left out"};
+    else if constexpr (std::is_same_v<T, Expr>)
+        return {"expression", "integer expression over symbols"};
+    else if constexpr (std::is_same_v<T, bool>)
+        return {"flag", "`true` or `false`"};
+    else if constexpr (std::is_same_v<T, double>)
+        return {"number", "floating-point number"};
+    else if constexpr (std::is_same_v<T, std::uint64_t>)
+        return {"bits", "64 bits, usually hexadecimal"};
+    else if constexpr (std::is_same_v<T, std::int32_t>)
+        return {"integer", "integer"};
+    else
+        return {EnumNames<T>::what, ""};
 }
 
 std::string value_list(const auto& names) {
@@ -51,20 +58,24 @@ std::string type_list(TypeMask mask) {
 std::string place(Space s) { return s == Space::none ? "-" : std::string(name(s)); }
 
 std::string instructions() {
-    std::string out = "## Instructions\n\n| mnemonic | pipe | family | destination | source | types | timing class | meaning |\n|---|---|---|---|---|---|---|---|\n";
+    std::string out =
+        "## Instructions\n\n| mnemonic | pipe | family | destination | source | types | timing class | meaning "
+        "|\n|---|---|---|---|---|---|---|---|\n";
     for (const InstrDesc& d : kInstructions) {
         const bool sync = d.family == Family::Sync;
         std::string meaning;  // a bar would end the table's cell
         for (char c : d.doc) meaning += c == '|' ? std::string("\\|") : std::string(1, c);
-        out += "| `" + std::string(d.name) + "` | " + (sync ? "named" : std::string(name(d.pipe))) + " | " + kFamilyNames[static_cast<std::size_t>(d.family)] +
-               " | " + place(d.dst) + " | " + place(d.src) + " | " + (sync || d.family == Family::Scalar ? "-" : type_list(d.types)) + " | " +
+        out += "| `" + std::string(d.name) + "` | " + (sync ? "named" : std::string(name(d.pipe))) + " | " +
+               kFamilyNames[static_cast<std::size_t>(d.family)] + " | " + place(d.dst) + " | " + place(d.src) + " | " +
+               (sync || d.family == Family::Scalar ? "-" : type_list(d.types)) + " | " +
                std::string(kTimingClassNames[static_cast<std::size_t>(d.timing)]) + " | " + meaning + " |\n";
     }
     return out + "\n";
 }
 
 std::string families() {
-    std::string out = "## Operand families\n\nA field that is not written has its default: 0, absent, the first pipe, or what the last column says.\n\n";
+    std::string out =
+        "## Operand families\n\nA field that is not written has its default: 0, absent, the first pipe, or what the last column says.\n\n";
     for (std::size_t f = 0; f < std::size(kFamilyNames); ++f) {
         out += "### " + std::string(kFamilyNames[f]) + "\n\n" + std::string(kFamilyDocs[f]) + "\n\n| field | type | values |\n|---|---|---|\n";
         const Operands fresh = default_operands<Expr>(static_cast<Family>(f));
@@ -85,7 +96,8 @@ std::string families() {
 
 std::string limits() {
     std::string out =
-        "## Limits\n\nThe same for every chip; capacities, alignments and flag ids are chip data (`docs/chips.md`). Both edges of each are tested.\n\n"
+        "## Limits\n\nThe same for every chip; capacities, alignments and flag ids are chip data (`docs/chips.md`). Both edges of each are "
+        "tested.\n\n"
         "| limit | value | of what | source |\n|---|---|---|---|\n";
     for (const Limit& l : kLimits)
         out += "| `" + std::string(l.name) + "` | " + std::to_string(l.value) + " | " + std::string(l.doc) + " | " + std::string(l.source) + " |\n";
@@ -119,12 +131,14 @@ std::string text_form() {
            "| `.section KIND` | what follows runs on core kind " +
            value_list(kCoreKindNames) +
            " |\n"
-           "| `loop COUNTER < EXPRESSION [stages N] {` ... `}` | repeats with the counter 0, 1, ...; a counter that is not declared is declared here |\n"
+           "| `loop COUNTER < EXPRESSION [stages N] {` ... `}` | repeats with the counter 0, 1, ...; a counter that is not declared is declared here "
+           "|\n"
            "| `when EXPRESSION {` ... `}` | runs when the value is not 0 |\n"
            "| `bump COUNTER` | adds 1 to a running counter |\n"
            "| `load SYMBOL = TENSOR[EXPRESSION]` | control load of an i32 or u32 element |\n"
            "| `MNEMONIC FIELD=VALUE ... [hand]` | an instruction; `hand`: its author orders it |\n\n"
-           "Expressions, loosest first: `\\|\\|`, `&&`, `== < <=`, `+ -`, `* / %` (`/` rounds towards minus infinity, `%` has the sign of the divisor), `- !`,\n"
+           "Expressions, loosest first: `\\|\\|`, `&&`, `== < <=`, `+ -`, `* / %` (`/` rounds towards minus infinity, `%` has the sign of the "
+           "divisor), `- !`,\n"
            "`min(a, b)`, `max(a, b)`, symbols, integers. Nesting is limited to 64 statements and 128 levels of an expression.\n\n";
 }
 
@@ -142,7 +156,8 @@ std::string_view isa_example() {
            "  mov_gm_ub dst=UB:a[c % 2] src=GM:x+2048*i dtype=f16 rows=1 cols=min(1024, n - 1024*i)\n"
            "  set_flag src=MTE2 dst=V id=c % 2\n"
            "  wait_flag src=MTE2 dst=V id=c % 2\n"
-           "  vmuls dst=UB:a[c % 2] src0=UB:a[c % 2] dtype=f16 dst_dtype=f16 scalar=0.5 count=min(1024, n - 1024*i) dst_block=1 src0_block=1 dst_repeat=8 "
+           "  vmuls dst=UB:a[c % 2] src0=UB:a[c % 2] dtype=f16 dst_dtype=f16 scalar=0.5 count=min(1024, n - 1024*i) dst_block=1 src0_block=1 "
+           "dst_repeat=8 "
            "src0_repeat=8\n"
            "  set_flag src=V dst=MTE3 id=c % 2\n"
            "  wait_flag src=V dst=MTE3 id=c % 2\n"
@@ -153,7 +168,8 @@ std::string_view isa_example() {
 }
 
 std::string isa_page() {
-    return "# Instruction set\n\nGenerated from `isa/instructions.def`, `isa/operands.h`, `isa/limits.h` and `isa/diagnostic.h` by `sfumato isa --page`.\n\n" +
+    return "# Instruction set\n\nGenerated from `isa/instructions.def`, `isa/operands.h`, `isa/limits.h` and `isa/diagnostic.h` by `sfumato isa "
+           "--page`.\n\n" +
            instructions() + families() + text_form() + limits() + diagnostics();
 }
 

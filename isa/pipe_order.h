@@ -14,9 +14,12 @@ inline bool same_pipe_needs_barrier(const Chip& chip, Pipe pipe, Space space) {
     switch (pipe) {
         case Pipe::s:
         case Pipe::m:
-        case Pipe::all: return false;
-        case Pipe::v: return chip.arch != "dav-c310";
-        default: return space != Space::gm;
+        case Pipe::all:
+            return false;
+        case Pipe::v:
+            return chip.arch != "dav-c310";
+        default:
+            return space != Space::gm;
     }
 }
 

@@ -114,21 +114,13 @@ public:
     int copy(Op op, Operand dst, Operand src, Amount rows, Amount cols, DType t = DType::f16, Amount dst_pitch = 0, Amount src_pitch = 0,
              Cache cache = Cache::normal) {
         const Expr to = num(given(dst_pitch) ? dst_pitch : cols), from = num(given(src_pitch) ? src_pitch : cols);
-        return instr(op, Copy{.dst = dst, .src = src, .dtype = t, .rows = num(rows), .cols = num(cols), .dst_pitch = to, .src_pitch = from, .cache = cache});
+        return instr(
+            op, Copy{.dst = dst, .src = src, .dtype = t, .rows = num(rows), .cols = num(cols), .dst_pitch = to, .src_pitch = from, .cache = cache});
     }
     int mmad(Operand dst, Operand a, Operand b, std::int64_t m, std::int64_t k, std::int64_t n, Expr init, bool unit_flag = false,
              DType t = DType::f16) {
-        Cube c;
-        c.dst = dst;
-        c.a = a;
-        c.b = b;
-        c.dtype = t;
-        c.m = num(m);
-        c.k = num(k);
-        c.n = num(n);
-        c.init = init;
-        c.unit_flag = unit_flag;
-        return instr(Op::mmad, c);
+        return instr(Op::mmad,
+                     Cube{.dst = dst, .a = a, .b = b, .dtype = t, .m = num(m), .k = num(k), .n = num(n), .init = init, .unit_flag = unit_flag});
     }
     int fix(Operand dst, Operand src, std::int64_t rows, std::int64_t cols, std::int64_t dst_pitch, bool unit_flag = false, DType out = DType::f16) {
         Drain d;

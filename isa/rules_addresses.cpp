@@ -61,9 +61,9 @@ void inside_buffers(const Context& c, const BoundOperands& o) {
         if (!buffer || !buffer->base) continue;
         const I start = a.start - *buffer->base, end = a.end() - *buffer->base, size = buffer->slots * buffer->slot_bytes;
         if (start >= 0 && end <= size) continue;
-        c.fail(Code::out_of_bounds, std::string(a.write ? "writes" : "reads") + " bytes " + std::to_string(start) + " to " + std::to_string(end) + " of buffer " +
-                                        object_name(c.program, a.space, a.object) + " (" + std::string(name(a.space)) + "), which has " + std::to_string(size) +
-                                        " bytes; shrink the extents or enlarge the buffer");
+        c.fail(Code::out_of_bounds, std::string(a.write ? "writes" : "reads") + " bytes " + std::to_string(start) + " to " + std::to_string(end) +
+                                        " of buffer " + object_name(c.program, a.space, a.object) + " (" + std::string(name(a.space)) +
+                                        "), which has " + std::to_string(size) + " bytes; shrink the extents or enlarge the buffer");
         return;
     }
 }
@@ -112,10 +112,14 @@ const char* broken_overlap(Op op, const VectorT<I>& v, const Sweep& dst, const S
     const char* broken = "";
     visit(src, [&](std::size_t g, I r) {
         if (writer[g] < 0) return true;
-        if (!same_start) broken = "they overlap in part; in-place work needs equal start addresses";
-        else if (!narrowing) broken = "the destination type is wider, so that writes overtake reads; convert into another buffer";
-        else if (writer[g] < r) broken = "a later repeat would read what an earlier repeat wrote";
-        else if (!same_shape) broken = "block strides differ, so that the overlap is not exact";
+        if (!same_start)
+            broken = "they overlap in part; in-place work needs equal start addresses";
+        else if (!narrowing)
+            broken = "the destination type is wider, so that writes overtake reads; convert into another buffer";
+        else if (writer[g] < r)
+            broken = "a later repeat would read what an earlier repeat wrote";
+        else if (!same_shape)
+            broken = "block strides differ, so that the overlap is not exact";
         return *broken == 0;
     });
     return broken;

@@ -47,7 +47,8 @@ void nz_pitch(const Context& c, E pitch, E rows, E cols, I fractal, const char* 
         c.fail(Code::alignment, std::string(field) + " is " + show(pitch) + " rows, a pitch of an NZ matrix is a multiple of 16 rows; use " +
                                     std::to_string(round_up(std::max<I>(0, least(pitch)), kFractalRows)));
     if (least(cols) > fractal && greatest(pitch) < least(rows))
-        c.fail(Code::shape, std::string(field) + " is " + show(pitch) + " but the matrix has " + show(rows) + " rows; the pitch is the number of physical rows");
+        c.fail(Code::shape,
+               std::string(field) + " is " + show(pitch) + " but the matrix has " + show(rows) + " rows; the pitch is the number of physical rows");
 }
 
 // Rows of a plain copy on one side.
@@ -63,12 +64,12 @@ void row_side(const Context& c, Space space, DType t, E pitch, E rows, E cols, c
     if (least(pitch) > greatest(cols)) {
         const I gap = times(least(pitch) - greatest(cols), size), limit = space == Space::gm ? kMaxGmGapBytes : kMaxCopyGapBytes;
         if (gap > limit)
-            c.fail(Code::range, std::string(field) + " leaves a gap of " + std::to_string(gap) + " bytes between rows, allowed is 0 to " + std::to_string(limit) +
-                                    "; copy row by row");
+            c.fail(Code::range, std::string(field) + " leaves a gap of " + std::to_string(gap) + " bytes between rows, allowed is 0 to " +
+                                    std::to_string(limit) + "; copy row by row");
     }
     if (space != Space::gm && known(pitch) && least(pitch) * size % kBlockBytes != 0)
-        c.fail(Code::alignment, std::string(field) + " is " + show(pitch) + " elements (" + std::to_string(least(pitch) * size) + " bytes), rows in " +
-                                    std::string(name(space)) + " start at multiples of 32 bytes; use a pitch of " +
+        c.fail(Code::alignment, std::string(field) + " is " + show(pitch) + " elements (" + std::to_string(least(pitch) * size) +
+                                    " bytes), rows in " + std::string(name(space)) + " start at multiples of 32 bytes; use a pitch of " +
                                     std::to_string(round_up(least(pitch), kBlockBytes / size)) + " elements");
 }
 
@@ -86,19 +87,22 @@ void check(const Context& c, const CopyT<E>& o) {
         within(c, o.dst_pitch, 0, kMaxNzDestPitch, "dst_pitch", "use a smaller tile in L1");
         nz_pitch(c, o.dst_pitch, o.rows, o.cols, c0, "dst_pitch");
         if (least(o.rows) > 1 && greatest(o.src_pitch) < least(o.cols))
-            c.fail(Code::shape, "src_pitch is " + show(o.src_pitch) + " elements but a row has " + show(o.cols) + "; the pitch is at least the row length");
+            c.fail(Code::shape,
+                   "src_pitch is " + show(o.src_pitch) + " elements but a row has " + show(o.cols) + "; the pitch is at least the row length");
     } else if (op == Op::mov_l1_l0a || op == Op::mov_l1_l0b) {
         const I fractals = ceil_div(std::max<I>(0, least(o.cols)), op == Op::mov_l1_l0a ? c0 : kFractalRows);
         if (fractals > kMaxLoadRepeats)
             c.fail(Code::range, "cols is " + show(o.cols) + ", which takes " + std::to_string(fractals) + " fractals in a run, allowed is 0 to " +
                                     std::to_string(kMaxLoadRepeats) + "; load fewer columns at once");
         if (ceil_div(std::max<I>(0, least(o.src_pitch)), kFractalRows) > kMaxLoadStride)
-            c.fail(Code::range, "src_pitch is " + show(o.src_pitch) + " rows, allowed is 0 to " + std::to_string(kMaxLoadStride * kFractalRows) + "; use a smaller tile in L1");
+            c.fail(Code::range, "src_pitch is " + show(o.src_pitch) + " rows, allowed is 0 to " + std::to_string(kMaxLoadStride * kFractalRows) +
+                                    "; use a smaller tile in L1");
         nz_pitch(c, o.src_pitch, o.transpose ? o.cols : o.rows, o.transpose ? o.rows : o.cols, c0, "src_pitch");
     } else {
         within(c, o.rows, 0, kMaxCopyRows, "rows", "copy the rows in pieces");
         if (const I bytes = times(std::max<I>(0, least(o.cols)), bytes_of(o.dtype)); bytes > kMaxCopyRowBytes)
-            c.fail(Code::range, "a row has " + std::to_string(bytes) + " bytes, allowed is 0 to " + std::to_string(kMaxCopyRowBytes) + "; copy the row in pieces");
+            c.fail(Code::range,
+                   "a row has " + std::to_string(bytes) + " bytes, allowed is 0 to " + std::to_string(kMaxCopyRowBytes) + "; copy the row in pieces");
         row_side(c, o.dst.space, o.dtype, o.dst_pitch, o.rows, o.cols, "dst_pitch");
         row_side(c, o.src.space, o.dtype, o.src_pitch, o.rows, o.cols, "src_pitch");
     }
@@ -116,8 +120,10 @@ void check(const Context& c, const DrainT<E>& o) {
         c.fail(Code::range, "cols is " + show(o.cols) + (nz ? " (" + std::to_string(cols) + " in whole fractals)" : "") + ", allowed is 0 to " +
                                 std::to_string(kMaxDrainCols) + "; drain the tile in pieces");
     nz_pitch(c, o.src_pitch, o.rows, o.cols, kFractalRows, "src_pitch");
-    if (nz) nz_pitch(c, o.dst_pitch, o.rows, o.cols, fractal_cols(o.dst_dtype), "dst_pitch");
-    else row_side(c, o.dst.space, o.dst_dtype, o.dst_pitch, o.rows, o.cols, "dst_pitch");
+    if (nz)
+        nz_pitch(c, o.dst_pitch, o.rows, o.cols, fractal_cols(o.dst_dtype), "dst_pitch");
+    else
+        row_side(c, o.dst.space, o.dst_dtype, o.dst_pitch, o.rows, o.cols, "dst_pitch");
 }
 
 template <class E>
@@ -144,8 +150,10 @@ void check(const Context& c, const VectorT<E>& o) {
     const I block = two ? kMaxBlockStrideBinary : kMaxBlockStrideUnary, repeat = two ? kMaxRepeatStrideBinary : kMaxRepeatStrideUnary;
     constexpr const char* kRemedy = "rearrange the tile or use one instruction per row";
     if (!writes_densely(c.instr.op)) {
-        if (exactly(o.dst_block, 0)) c.fail(Code::range, "dst_block is 0: all blocks of a repeat would be written to one place; the least stride is 1");
-        else within(c, o.dst_block, 1, block, "dst_block", kRemedy);
+        if (exactly(o.dst_block, 0))
+            c.fail(Code::range, "dst_block is 0: all blocks of a repeat would be written to one place; the least stride is 1");
+        else
+            within(c, o.dst_block, 1, block, "dst_block", kRemedy);
         within(c, o.dst_repeat, 0, repeat, "dst_repeat", kRemedy);
     }
     if (desc(c.instr.op).src != Space::none) {
@@ -192,8 +200,9 @@ bool magnitudes(const Context& c, const OperandsT<E>& operands) {
                     if (v.space == Space::none || v.space == Space::gm || v.object < 0) return;
                     const Buffer& b = c.program.buffers[static_cast<std::size_t>(v.object)];
                     if (least(v.slot) < b.slots && greatest(v.slot) >= 0) return;
-                    c.fail(Code::out_of_bounds, std::string(field) + " names slot " + show(v.slot) + " of buffer " + object_name(c.program, v.space, v.object) +
-                                                    ", which has slots 0 to " + std::to_string(b.slots - 1) + "; take the slot modulo the number of slots");
+                    c.fail(Code::out_of_bounds, std::string(field) + " names slot " + show(v.slot) + " of buffer " +
+                                                    object_name(c.program, v.space, v.object) + ", which has slots 0 to " +
+                                                    std::to_string(b.slots - 1) + "; take the slot modulo the number of slots");
                 }
             });
         },

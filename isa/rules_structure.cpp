@@ -74,7 +74,8 @@ void sync(const Context& c, CoreKind kind, const Sync& o) {
     const Op op = c.instr.op;
     if (op == Op::barrier) {
         wants_pipe(c, kind, "src", o.src, true);
-        if (o.src == Pipe::s) c.fail(Code::unsupported, "the scalar pipe S has no barrier: it issues in order and waits by itself; leave the barrier out");
+        if (o.src == Pipe::s)
+            c.fail(Code::unsupported, "the scalar pipe S has no barrier: it issues in order and waits by itself; leave the barrier out");
         return;
     }
     const bool cross = op == Op::cross_set || op == Op::cross_wait;
@@ -98,7 +99,8 @@ void objects(const Context& c) {
                 const std::size_t count = gm ? c.program.tensors.size() : c.program.buffers.size();
                 if (o.object < 0 && !gm) return;  // an absolute address
                 if (o.object < 0 || static_cast<std::size_t>(o.object) >= count) {
-                    c.fail(Code::space, std::string(field) + " names " + (gm ? "tensor " : "buffer ") + std::to_string(o.object) + " of " + std::to_string(count));
+                    c.fail(Code::space,
+                           std::string(field) + " names " + (gm ? "tensor " : "buffer ") + std::to_string(o.object) + " of " + std::to_string(count));
                 } else if (!gm && c.program.buffers[static_cast<std::size_t>(o.object)].space != o.space) {
                     c.fail(Code::space, std::string(field) + " is in " + std::string(name(o.space)) + " but buffer " +
                                             object_name(c.program, o.space, o.object) + " lies in " +
@@ -123,8 +125,10 @@ void structure(const Context& c, CoreKind kind) {
         c.fail(Code::unsupported, c.chip.name + " has no data path from " + std::string(name(d.src)) + " to " + std::string(name(d.dst)));
     std::visit(
         [&](const auto& family) {
-            if constexpr (std::is_same_v<std::remove_cvref_t<decltype(family)>, Sync>) sync(c, kind, family);
-            else check(c, d, family);
+            if constexpr (std::is_same_v<std::remove_cvref_t<decltype(family)>, Sync>)
+                sync(c, kind, family);
+            else
+                check(c, d, family);
         },
         c.instr.operands);
     objects(c);

@@ -36,9 +36,12 @@ public:
         skip_empty_lines();
         if (!lexer_.at(TokenKind::directive) || lexer_.peek().spelling != ".program") lexer_.fail_expected("'.program' as the first statement");
         while (!at_end()) {
-            if (lexer_.at(TokenKind::directive)) directive();
-            else if (program_.sections.empty()) lexer_.fail_expected("'.section' before the first statement");
-            else statement(program_.sections.back().body);
+            if (lexer_.at(TokenKind::directive))
+                directive();
+            else if (program_.sections.empty())
+                lexer_.fail_expected("'.section' before the first statement");
+            else
+                statement(program_.sections.back().body);
         }
         number_instructions(program_);
         return std::move(program_);
@@ -201,8 +204,10 @@ private:
     void statement(Block& block) {
         const Token head = lexer_.peek();
         if (head.kind != TokenKind::word) lexer_.fail_expected("a statement");
-        if (head.spelling == "loop") loop(block);
-        else if (head.spelling == "when") when(block);
+        if (head.spelling == "loop")
+            loop(block);
+        else if (head.spelling == "when")
+            when(block);
         else if (head.spelling == "bump") {
             lexer_.take();
             block.push_back({Bump{use_symbol(SymbolKind::counter)}});
@@ -311,8 +316,7 @@ private:
     // --- field values, one reader per type
     void read(Operand& o) {
         o.space = enumerator<Space>();
-        if (lexer_.accept_sign(":"))
-            o.object = o.space == Space::gm ? entry(tensors_, "a declared tensor") : entry(buffers_, "a declared buffer");
+        if (lexer_.accept_sign(":")) o.object = o.space == Space::gm ? entry(tensors_, "a declared tensor") : entry(buffers_, "a declared buffer");
         if (lexer_.accept_sign("[")) {
             o.slot = exprs_.parse();
             lexer_.expect_sign("]");
@@ -335,10 +339,8 @@ private:
     }
     void read(std::uint64_t& v) { v = lexer_.expect(TokenKind::number, "a bit mask").value; }
     template <class E>
-        requires std::is_enum_v<E>
-    void read(E& e) {
-        e = enumerator<E>();
-    }
+    requires std::is_enum_v<E>
+    void read(E& e) { e = enumerator<E>(); }
 
     Program program_;
     Lexer lexer_;

@@ -83,7 +83,7 @@ private:
         out_ += '\n';
     }
 
-        // What is absent or out of its table cannot be named; the parser refuses the question mark.
+    // What is absent or out of its table cannot be named; the parser refuses the question mark.
     std::string text(Expr e) const { return e ? isa::print(p_.exprs, e, symbols_) : "?"; }
     std::string symbol(SymbolId s) const { return static_cast<std::size_t>(s) < symbols_.size() ? symbols_[static_cast<std::size_t>(s)].name : "?"; }
     static std::string entry(const std::vector<std::string>& names, std::int32_t i) {
@@ -93,8 +93,10 @@ private:
     void header() {
         line(0, ".program " + quoted(p_.name), -1);
         for (const Symbol& s : symbols_) {
-            if (s.kind == SymbolKind::param) line(0, ".param " + s.name, -1);
-            else line(0, ".symbol " + s.name + " " + std::string(enum_name(s.kind)), -1);
+            if (s.kind == SymbolKind::param)
+                line(0, ".param " + s.name, -1);
+            else
+                line(0, ".symbol " + s.name + " " + std::string(enum_name(s.kind)), -1);
         }
         for (std::size_t i = 0; i < p_.tensors.size(); ++i) {
             const Tensor& t = p_.tensors[i];
@@ -149,8 +151,10 @@ private:
 
     template <class T>
     static bool is_default(const T& fresh, const T& value) {
-        if constexpr (std::is_same_v<T, double>) return same_bits(fresh, value);
-        else return fresh == value;
+        if constexpr (std::is_same_v<T, double>)
+            return same_bits(fresh, value);
+        else
+            return fresh == value;
     }
     std::string show(const Operand& o) const {
         std::string t(name(o.space));
@@ -169,10 +173,8 @@ private:
         return "0x" + std::string(text, end.ptr);
     }
     template <class E>
-        requires std::is_enum_v<E>
-    static std::string show(E e) {
-        return std::string(enum_name(e));
-    }
+    requires std::is_enum_v<E>
+    static std::string show(E e) { return std::string(enum_name(e)); }
 
     const Program& p_;
     std::vector<Symbol> symbols_;  ///< with printable names

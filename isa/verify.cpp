@@ -43,13 +43,27 @@ public:
     Verifier(const Program& p, const Chip& chip) : p_(p), chip_(chip), checked_(p.exprs.size(), false) {
         for (const Symbol& s : p.symbols) {
             switch (s.kind) {
-                case SymbolKind::param: ranges_.push_back({0, kAnySize}); break;
-                case SymbolKind::block_id: ranges_.push_back({0, kMaxBlocks}); break;
-                case SymbolKind::block_num: ranges_.push_back({1, kMaxBlocks}); break;
-                case SymbolKind::sub_block: ranges_.push_back({0, 1}); break;
-                case SymbolKind::loop: ranges_.push_back({0, 0}); break;  // widened inside its loop
-                case SymbolKind::counter: ranges_.push_back({0, kAnySize}); break;
-                case SymbolKind::load: ranges_.push_back({INT64_MIN, INT64_MAX}); break;
+                case SymbolKind::param:
+                    ranges_.push_back({0, kAnySize});
+                    break;
+                case SymbolKind::block_id:
+                    ranges_.push_back({0, kMaxBlocks});
+                    break;
+                case SymbolKind::block_num:
+                    ranges_.push_back({1, kMaxBlocks});
+                    break;
+                case SymbolKind::sub_block:
+                    ranges_.push_back({0, 1});
+                    break;
+                case SymbolKind::loop:
+                    ranges_.push_back({0, 0});
+                    break;  // widened inside its loop
+                case SymbolKind::counter:
+                    ranges_.push_back({0, kAnySize});
+                    break;
+                case SymbolKind::load:
+                    ranges_.push_back({INT64_MIN, INT64_MAX});
+                    break;
             }
         }
     }
@@ -64,7 +78,8 @@ public:
         for (const Section& s : p_.sections) {
             if (!kinds.insert(s.kind).second) fail(Code::unsupported, "section '" + std::string(name(s.kind)) + "' appears twice; merge the two", -1);
             if (chip_.count(s.kind) <= 0)
-                fail(Code::unsupported, "the program has a section for core kind '" + std::string(name(s.kind)) + "', " + chip_.name + " has no such core", -1);
+                fail(Code::unsupported,
+                     "the program has a section for core kind '" + std::string(name(s.kind)) + "', " + chip_.name + " has no such core", -1);
             kind_ = s.kind;
             flags_.clear();
             block(s.body);
@@ -84,35 +99,42 @@ private:
             return;
         }
         if (b.slots < 1 || b.slot_bytes < 0) {
-            fail(Code::shape, who + " has " + std::to_string(b.slots) + " slots of " + std::to_string(b.slot_bytes) + " bytes; at least one slot is needed", b.source);
+            fail(Code::shape,
+                 who + " has " + std::to_string(b.slots) + " slots of " + std::to_string(b.slot_bytes) + " bytes; at least one slot is needed",
+                 b.source);
             return;
         }
         const I capacity = chip_.bytes(b.space), align = chip_.align(b.space);
         const I base = b.base.value_or(0);
         const __int128 end = __int128{base} + __int128{b.slots} * b.slot_bytes;
         if (base < 0 || end > capacity)
-            fail(Code::capacity, who + " needs " + std::to_string(b.slots) + " x " + std::to_string(b.slot_bytes) + " bytes" +
-                                     (b.base ? " at address " + std::to_string(base) : "") + why + "; " + chip_.name + " has " + std::to_string(capacity) +
-                                     " bytes of " + std::string(name(b.space)) + ", use fewer slots or a smaller tile",
+            fail(Code::capacity,
+                 who + " needs " + std::to_string(b.slots) + " x " + std::to_string(b.slot_bytes) + " bytes" +
+                     (b.base ? " at address " + std::to_string(base) : "") + why + "; " + chip_.name + " has " + std::to_string(capacity) +
+                     " bytes of " + std::string(name(b.space)) + ", use fewer slots or a smaller tile",
                  b.source);
         if (align > 0 && base % align != 0)
-            fail(Code::alignment, who + " has base " + std::to_string(base) + ", which is not a multiple of " + std::to_string(align) + " bytes; the next is " +
-                                      std::to_string(round_up(base, align)),
+            fail(Code::alignment,
+                 who + " has base " + std::to_string(base) + ", which is not a multiple of " + std::to_string(align) + " bytes; the next is " +
+                     std::to_string(round_up(base, align)),
                  b.source);
         if (align > 0 && b.slots > 1 && b.slot_bytes % align != 0)
-            fail(Code::alignment, who + " has slots of " + std::to_string(b.slot_bytes) + " bytes, so that later slots are not aligned to " +
-                                      std::to_string(align) + " bytes; use " + std::to_string(round_up(b.slot_bytes, align)),
+            fail(Code::alignment,
+                 who + " has slots of " + std::to_string(b.slot_bytes) + " bytes, so that later slots are not aligned to " + std::to_string(align) +
+                     " bytes; use " + std::to_string(round_up(b.slot_bytes, align)),
                  b.source);
         const I box = b.space == Space::l0a || b.space == Space::l0b ? kL0Box : b.space == Space::l0c ? kL0cBox : 1;
         if (b.slot_bytes % box != 0)
-            fail(Code::alignment, who + " has slots of " + std::to_string(b.slot_bytes) + " bytes, the matrix unit works in boxes of " + std::to_string(box) +
-                                      " bytes (16 rows); give the tile its physical size " + std::to_string(round_up(b.slot_bytes, box)),
+            fail(Code::alignment,
+                 who + " has slots of " + std::to_string(b.slot_bytes) + " bytes, the matrix unit works in boxes of " + std::to_string(box) +
+                     " bytes (16 rows); give the tile its physical size " + std::to_string(round_up(b.slot_bytes, box)),
                  b.source);
         __int128 bytes = bytes_of(b.dtype);
         for (I extent : b.shape) bytes = extent < 0 || bytes > INT64_MAX ? bytes : bytes * extent;
         if (!b.shape.empty() && bytes > b.slot_bytes)
-            fail(Code::shape, who + " has a shape of " + (bytes > INT64_MAX ? "more than 2**63" : std::to_string(static_cast<I>(bytes))) + " bytes but slots of " +
-                                  std::to_string(b.slot_bytes),
+            fail(Code::shape,
+                 who + " has a shape of " + (bytes > INT64_MAX ? "more than 2**63" : std::to_string(static_cast<I>(bytes))) + " bytes but slots of " +
+                     std::to_string(b.slot_bytes),
                  b.source);
     }
 
@@ -141,7 +163,8 @@ private:
     void statement(const Loop& l) {
         if (!symbol(l.counter, SymbolKind::loop, "a loop", l.source)) return;
         const std::string counter = "'" + p_.symbols[static_cast<std::size_t>(l.counter)].name + "'";
-        if (!open_.insert(l.counter).second) return fail(Code::unsupported, "loop counter " + counter + " already counts an enclosing loop", l.source);
+        if (!open_.insert(l.counter).second)
+            return fail(Code::unsupported, "loop counter " + counter + " already counts an enclosing loop", l.source);
         if (l.stages < 1) fail(Code::range, "loop over " + counter + " has " + std::to_string(l.stages) + " stages, at least 1 is needed", l.source);
         divisions(l.trips, "trip count of the loop over " + counter, l.source);
         const Interval trips = range_of(l.trips);
@@ -180,9 +203,12 @@ private:
                 using Bound = typename Rebind<std::remove_cvref_t<decltype(symbolic)>>::type;
                 zip_fields(symbolic, std::get<Bound>(ranges), [&](const auto& s, auto& r) {
                     using S = std::remove_cvref_t<decltype(s)>;
-                    if constexpr (std::is_same_v<S, Expr>) r = range_field(s, i, constant);
-                    else if constexpr (IsOperand<S>::value) r = {s.space, s.object, range_field(s.slot, i, constant), range_field(s.offset, i, constant)};
-                    else r = s;
+                    if constexpr (std::is_same_v<S, Expr>)
+                        r = range_field(s, i, constant);
+                    else if constexpr (IsOperand<S>::value)
+                        r = {s.space, s.object, range_field(s.slot, i, constant), range_field(s.offset, i, constant)};
+                    else
+                        r = s;
                 });
             },
             i.operands);
@@ -224,12 +250,15 @@ private:
         for (const Flag& f : flags_) {
             const auto same_pair = [&](const Flag& o) { return may_meet(f, o) && o.src == f.src && o.dst == f.dst; };
             if (std::ranges::any_of(flags_, same_pair)) continue;
-            std::string message = std::string(desc(f.instr->op).name) + ": flag " + (f.id.lo == f.id.hi ? std::to_string(f.id.lo) + " " : "") + "of the pair " + pair(f);
+            std::string message = std::string(desc(f.instr->op).name) + ": flag " + (f.id.lo == f.id.hi ? std::to_string(f.id.lo) + " " : "") +
+                                  "of the pair " + pair(f);
             message += f.set ? " is set but never waited for" : " is waited for but never set";
             const auto other = std::ranges::find_if(flags_, [&](const Flag& o) { return may_meet(f, o); });
             if (other != flags_.end())
-                message += "; " + std::string(f.set ? "a wait" : "a set") + " with this id names the pair " + pair(*other) + ", both ends must name the same pair";
-            else message += f.set ? "; add the wait or remove the set" : "; add the set or remove the wait";
+                message += "; " + std::string(f.set ? "a wait" : "a set") + " with this id names the pair " + pair(*other) +
+                           ", both ends must name the same pair";
+            else
+                message += f.set ? "; add the wait or remove the set" : "; add the set or remove the wait";
             fail(Code::flag_balance, message, f.instr->source);
         }
     }

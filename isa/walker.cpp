@@ -30,8 +30,8 @@ void visit_parts(const Operands& symbolic, BoundOperands& bound, OnExpr&& on_exp
             }
         });
     };
-    [&]<std::size_t... I>(std::index_sequence<I...>) { (go(std::integral_constant<std::size_t, I>{}), ...); }(
-        std::make_index_sequence<std::variant_size_v<Operands>>{});
+    [&]<std::size_t... I>(std::index_sequence<I...>) { (go(std::integral_constant<std::size_t, I>{}), ...); }
+    (std::make_index_sequence<std::variant_size_v<Operands>>{});
 }
 
 const Buffer* buffer_of(const Program& p, const Operand& o) {
@@ -51,10 +51,17 @@ std::vector<std::int64_t> bind_symbols(const Program& p, const WalkContext& c) {
                 values[i] = it->second;
                 break;
             }
-            case SymbolKind::block_id: values[i] = c.block_id; break;
-            case SymbolKind::block_num: values[i] = c.block_num; break;
-            case SymbolKind::sub_block: values[i] = c.sub_block; break;
-            default: break;
+            case SymbolKind::block_id:
+                values[i] = c.block_id;
+                break;
+            case SymbolKind::block_num:
+                values[i] = c.block_num;
+                break;
+            case SymbolKind::sub_block:
+                values[i] = c.sub_block;
+                break;
+            default:
+                break;
         }
     }
     return values;
@@ -111,8 +118,7 @@ void Walker::assign(SymbolId s, std::int64_t v) {
     current = v;
     if (symbol_node_[static_cast<std::size_t>(s)] >= 0) values_[static_cast<std::size_t>(symbol_node_[static_cast<std::size_t>(s)])] = v;
     for (const Formula& f : dependent_[static_cast<std::size_t>(s)])
-        values_[static_cast<std::size_t>(f.target)] =
-            apply(f.op, values_[static_cast<std::size_t>(f.a)], values_[static_cast<std::size_t>(f.b)]);
+        values_[static_cast<std::size_t>(f.target)] = apply(f.op, values_[static_cast<std::size_t>(f.a)], values_[static_cast<std::size_t>(f.b)]);
 }
 
 void Walker::prepare(const Block& block) {

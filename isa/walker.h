@@ -45,7 +45,7 @@ private:
     struct Patch {
         std::size_t offset;  ///< of an int64 inside the bound operands
         Expr value;
-        Expr slot;                 ///< for an on-chip operand: its slot
+        Expr slot;  ///< for an on-chip operand: its slot
         std::int64_t slot_bytes = 0, base = 0;
     };
     struct Plan {
@@ -74,11 +74,11 @@ private:
     };
     const Program& program_;
     std::vector<std::int64_t> symbols_;
-    std::vector<std::int64_t> values_;            ///< by expression id
-    std::vector<char> tracked_;                   ///< by expression id: the section uses it
+    std::vector<std::int64_t> values_;             ///< by expression id
+    std::vector<char> tracked_;                    ///< by expression id: the section uses it
     std::vector<std::vector<Formula>> dependent_;  ///< by symbol
-    std::vector<std::int32_t> symbol_node_;       ///< by symbol: its expression, or -1
-    std::vector<Plan> plans_;  ///< by instruction id
+    std::vector<std::int32_t> symbol_node_;        ///< by symbol: its expression, or -1
+    std::vector<Plan> plans_;                      ///< by instruction id
     std::vector<Frame> stack_;
     const Load* pending_ = nullptr;
 };

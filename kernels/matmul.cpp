@@ -24,19 +24,22 @@ const auto as_it_is = [](const Tile& sum, Index) { return sum; };
 template <class T>
 void matmul(In<T> A, In<T> B, Out<T> C, MatMulTile t) {
     auto a = tiles(A, t.m, t.k0), b = tiles(B, t.k0, t.n);
-    products(C, a.cols(), t, [&](Index m, Index n, Index k) { return dot(a(m, k), b(k, n)); }, as_it_is);
+    products(
+        C, a.cols(), t, [&](Index m, Index n, Index k) { return dot(a(m, k), b(k, n)); }, as_it_is);
 }
 
 template <class T>
 void matmul_transposed_a(In<T> A, In<T> B, Out<T> C, MatMulTile t) {
     auto a = tiles(A, t.k0, t.m), b = tiles(B, t.k0, t.n);
-    products(C, a.rows(), t, [&](Index m, Index n, Index k) { return dot(transpose(a(k, m)), b(k, n)); }, as_it_is);
+    products(
+        C, a.rows(), t, [&](Index m, Index n, Index k) { return dot(transpose(a(k, m)), b(k, n)); }, as_it_is);
 }
 
 template <class T>
 void matmul_transposed_b(In<T> A, In<T> B, Out<T> C, MatMulTile t) {
     auto a = tiles(A, t.m, t.k0), b = tiles(B, t.n, t.k0);
-    products(C, a.cols(), t, [&](Index m, Index n, Index k) { return dot(a(m, k), transpose(b(n, k))); }, as_it_is);
+    products(
+        C, a.cols(), t, [&](Index m, Index n, Index k) { return dot(a(m, k), transpose(b(n, k))); }, as_it_is);
 }
 
 template <class T>

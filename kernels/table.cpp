@@ -84,10 +84,12 @@ void check_dtype(const Kernel& k, const isa::Chip& chip, isa::DType type) {
 }
 
 void check_tile(const Kernel& k, const Sizes& given) {
-    check_names(given, k.knobs, [](const KnobSpec& s) { return s.name; }, "the tile of " + k.name);
+    check_names(
+        given, k.knobs, [](const KnobSpec& s) { return s.name; }, "the tile of " + k.name);
     for (const KnobSpec& s : k.knobs)
         if (const auto it = given.find(s.name); it != given.end() && it->second < s.least)
-            throw isa::InputError(k.name + ": tile " + s.name + " = " + std::to_string(it->second) + ", at least " + std::to_string(s.least) + " is needed");
+            throw isa::InputError(k.name + ": tile " + s.name + " = " + std::to_string(it->second) + ", at least " + std::to_string(s.least) +
+                                  " is needed");
 }
 
 Sizes complete_tile(const Kernel& k, const isa::Chip& chip, const Sizes& shape, isa::DType type, const Sizes& given) {

@@ -19,11 +19,13 @@ struct Experiment {
     std::string chip;
     isa::CoreKind kind = isa::CoreKind::aiv;  ///< cores whose mean the profiler printed
     std::function<isa::Program(const isa::Chip&)> build;
-    double warm_share = 0;      ///< L2 holds the operands before the first instruction when they take at most this share of it
-    double flops = 0;           ///< useful arithmetic, for throughput rows
-    double bytes = 0;           ///< operand bytes, for bandwidth rows
-    bool unit_flag = false;     ///< FixPipe waits inside the pipe for its accumulator, which profilers count as busy
-    double ticks_per_unit = 1;  ///< core cycles of one unit of the row, when the row counts another clock
+    double warm_share = 0;          ///< L2 holds the operands before the first instruction when they take at most this share of it
+    double flops = 0;               ///< useful arithmetic, for throughput rows
+    double bytes = 0;               ///< operand bytes, for bandwidth rows
+    bool unit_flag = false;         ///< FixPipe waits inside the pipe for its accumulator, which profilers count as busy
+    std::int64_t entry_cycles = 0;  ///< of a core before its first instruction, beyond those of the chip
+    double setup_cycles = 0;        ///< of the one pipe before its first instruction
+    double ticks_per_unit = 1;      ///< core cycles of one unit of the row, when the row counts another clock
     bool calibration = false;
 };
 

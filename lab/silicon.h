@@ -59,6 +59,8 @@ struct MatmulPlan {
     I buffers = 2;                 ///< L1 buffers of each operand; 1: load and use take turns
     I single_m = 0, single_n = 0;  ///< a core's share; 0: tiles dealt one by one in row order
     I passes = 1;                  ///< the rows are done in this many passes (L2 split)
+    bool rows_first = false;       ///< a core finishes a column of blocks before the next one
+    bool a_stays = false;          ///< L1 holds all of K of A's block of rows while the columns pass by
     I out_bytes = 2;
     bool f32_out = false, unit_flag = false;
     I setup = 0, per_tile = 0, per_step = 0;  ///< scalar cycles before the first load, per base block and per K step: the template's bookkeeping

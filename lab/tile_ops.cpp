@@ -17,6 +17,8 @@ using I = std::int64_t;
 
 // Where the tests place their tiles.
 constexpr I kSrc1 = 0x4000, kTmp = 0x4000, kDst = 0x8000, kFarDst = 0x20000;
+// The vector pipe waits for a mask of lanes that is set before the instruction (S5: 16 cycles).
+constexpr I kSetMask = 16;
 
 struct Tile {
     DType type = DType::f32;
@@ -161,10 +163,10 @@ struct TileOp {
     const char* sequence;
 };
 constexpr TileOp kTileOps[] = {
-    {"TAdd", [](Sequence& s) { binary(s, Op::vadd); }, "one vadd, a repeat per 256 bytes or per shorter row"},
-    {"TSub", [](Sequence& s) { binary(s, Op::vsub); }, "one vsub, a repeat per 256 bytes or per shorter row"},
-    {"TMul", [](Sequence& s) { binary(s, Op::vmul); }, "one vmul, a repeat per 256 bytes or per shorter row"},
-    {"TDiv", [](Sequence& s) { binary(s, Op::vdiv); }, "one vdiv, a repeat per 256 bytes or per shorter row"},
+    {"TAdd", [](Sequence& s) { binary(s, Op::vadd); }, "one vadd, a repeat per 256 bytes or per shorter row, whose mask is set first"},
+    {"TSub", [](Sequence& s) { binary(s, Op::vsub); }, "one vsub, a repeat per 256 bytes or per shorter row, whose mask is set first"},
+    {"TMul", [](Sequence& s) { binary(s, Op::vmul); }, "one vmul, a repeat per 256 bytes or per shorter row, whose mask is set first"},
+    {"TDiv", [](Sequence& s) { binary(s, Op::vdiv); }, "one vdiv, a repeat per 256 bytes or per shorter row, whose mask is set first"},
     {"TAbs", [](Sequence& s) { unary(s, Op::vabs); }, "one vabs over the contiguous tile"},
     {"TExp", [](Sequence& s) { unary(s, Op::vexp); }, "one vexp over the contiguous tile"},
     {"TSqrt", [](Sequence& s) { unary(s, Op::vsqrt); }, "one vsqrt over the contiguous tile"},
@@ -242,6 +244,8 @@ Expressed express_tile_op(const MeasuredRow& r) {
     e.kind = name == "TMatmul" ? isa::CoreKind::aic : isa::CoreKind::aiv;
     e.warm_share = 1;
     e.calibration = true;
+    const bool two_sources = name == "TAdd" || name == "TSub" || name == "TMul" || name == "TDiv";
+    if (two_sources && tile.row_bytes() < isa::kRepeatBytes) e.setup_cycles = kSetMask;
     e.key = name + " " + tile.text + ": " + op->sequence;
     e.build = [tile, op, e](const isa::Chip&) {
         Sequence s(tile);

@@ -16,7 +16,9 @@ const char* name(MetricKind k) {
     return kNames[static_cast<int>(k)];
 }
 
-Outcome run_experiment(const Experiment& e, const isa::Chip& chip) {
+Outcome run_experiment(const Experiment& e, const isa::Chip& of_row) {
+    isa::Chip chip = of_row;
+    chip.launch.head += static_cast<double>(e.entry_cycles);
     const isa::Program program = e.build(chip);
     sim::DeviceMemory memory;
     sim::Launch launch;
@@ -105,7 +107,7 @@ bool read_metric(const MeasuredRow& r, const Experiment& e, const Outcome& o, do
     if (ends(m, "total_cycles")) return kind = MetricKind::core_time, out = o.total_cycles, true;
     if (has(m, "task_duration") || m == "time") return kind = MetricKind::task_time, out = o.task_us, true;
     if (m == "l2_hit_ratio") return kind = MetricKind::hit_ratio, out = o.hit_ratio, true;
-    if (m == "expected_cycles") return kind = MetricKind::instruction, out = o.work_cycles, true;
+    if (m == "expected_cycles") return kind = MetricKind::instruction, out = o.work_cycles + e.setup_cycles, true;
     if (m == "cycles_per_1000_Add") return kind = MetricKind::core_time, out = o.work_cycles / e.ticks_per_unit, true;
     if (has(m, "throughput")) return kind = MetricKind::task_time, out = e.flops / o.task_us / 1e6, true;
     if (has(m, "fraction_of_peak")) {
@@ -139,10 +141,14 @@ void summarise(FamilyResult& f, std::vector<double>& errors) {
 
 void count(Validation& v) {
     std::map<std::string, std::vector<double>> errors;
-    std::vector<double> all;
+    std::vector<double> all, known;
     double score = 0, scored = 0;
+    const auto is_known = [](const RowResult& r) {
+        return std::any_of(std::begin(kKnownKernels), std::end(kKnownKernels), [&](const char* f) { return r.row.family == f; });
+    };
     for (const RowResult& r : v.rows) {
-        for (FamilyResult* f : {&v.families[r.row.family], &v.total}) {
+        for (FamilyResult* f : {&v.families[r.row.family], &v.total, is_known(r) ? &v.known_kernels : nullptr}) {
+            if (f == nullptr) continue;
             ++f->rows;
             if (!r.expressed) {
                 ++f->skipped[r.note];
@@ -154,15 +160,18 @@ void count(Validation& v) {
         if (!r.expressed) continue;
         errors[r.row.family].push_back(std::abs(r.error));
         all.push_back(std::abs(r.error));
+        if (is_known(r)) known.push_back(std::abs(r.error));
         if (r.kind == MetricKind::instruction) score += std::max(0.0, 1 - std::abs(r.error)), scored += 1;
     }
     for (auto& [family, list] : errors) summarise(v.families[family], list);
     summarise(v.total, all);
+    summarise(v.known_kernels, known);
     const auto mean = [](FamilyResult& f) {
         if (f.core_rows > 0) f.core_mean_abs_error /= static_cast<double>(f.core_rows);
     };
     for (auto& [family, f] : v.families) mean(f);
     mean(v.total);
+    mean(v.known_kernels);
     if (scored > 0) v.instruction_score = score / scored;
 }
 
@@ -222,6 +231,7 @@ Validation validate(const std::vector<MeasuredRow>& rows, const ValidateOptions&
         v.rows.push_back(r);
     }
     count(v);
+    v.rows_hash = hash_of(rows);
     v.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return v;
 }

@@ -43,14 +43,30 @@ struct FamilyResult {
     double core_mean_abs_error = 0;  ///< over rows of kind core_time
     std::int64_t beyond_30 = 0;      ///< expressed rows with an error above 30 %
 };
+/// A number of the chip files that was fitted to rows, and rows whose prediction moves with it (the first few in the order of the table).
+struct ConstantUse {
+    std::string path, value;
+    std::vector<std::string> rows;
+};
+/// A published point of bandwidth (TB/s) against hit rate, and the model's.
+struct CurvePoint {
+    double hits, measured, predicted;
+};
 struct Validation {
     std::vector<RowResult> rows;
     std::map<std::string, FamilyResult> families;
     FamilyResult total;
+    FamilyResult known_kernels;                      ///< over the families whose kernels and tilings are printed: see `kKnownKernels`
     std::optional<double> instruction_score;         ///< mean over instruction rows of max(0, 1 - |error|)
+    std::vector<ConstantUse> constants;              ///< filled by the caller from fitted_constants()
+    std::vector<CurvePoint> hit_curve;               ///< filled by the caller from hit_rate_curve()
+    std::string rows_hash;                           ///< of the whole table
     std::map<std::string, std::string> assumptions;  ///< chip -> hash, model version and so on
     double wall_s = 0;
 };
+
+/// Families of dav-c220 rows that print kernel and tiling; core times over them together are the measure of the hardware model.
+inline constexpr const char* kKnownKernels[] = {"c220", "bandwidth", "ub_bank", "copy_fill", "matmul"};
 
 struct ValidateOptions {
     std::vector<std::string> sets;  ///< --set overrides applied to every chip
@@ -59,6 +75,13 @@ struct ValidateOptions {
     std::function<void(std::size_t done, std::size_t all, const std::string& what)> progress;
 };
 Validation validate(const std::vector<MeasuredRow>&, const ValidateOptions& = {});
+/// Hash of a table's rows, hexadecimal.
+std::string hash_of(const std::vector<MeasuredRow>&);
+/// Every fitted number with rows that feel it. Runs most experiments several times.
+std::vector<ConstantUse> fitted_constants(const std::vector<MeasuredRow>&, const ValidateOptions& = {});
+
+/// Bandwidth at the published hit rates.
+std::vector<CurvePoint> hit_rate_curve(const ValidateOptions& = {});
 
 /// docs/validation.md: families, rows worst first, skipped rows with reasons, which rows served calibration.
 std::string validation_page(const Validation&);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables of measurements: comma separated, quoted cells may hold commas, quotes and line breaks.
+#include <cstdio>
 #include <cstdlib>
 
 #include "isa/diagnostic.h"
@@ -65,6 +66,21 @@ constexpr Column kColumns[] = {
     {"source", &MeasuredRow::source}, {"notes", &MeasuredRow::notes},   {"confidence", &MeasuredRow::confidence}, {"family", &MeasuredRow::family}};
 
 }  // namespace
+
+std::string hash_of(const std::vector<MeasuredRow>& rows) {
+    std::uint64_t h = 14695981039346656037u;  // FNV-1a, 64 bit
+    const auto eat = [&](const std::string& s) {
+        for (const char c : s + ";") h = (h ^ static_cast<unsigned char>(c)) * 1099511628211u;
+    };
+    char text[40];
+    for (const MeasuredRow& r : rows) {
+        for (const Column& c : kColumns) eat(r.*(c.member));
+        std::snprintf(text, sizeof text, "%.17g", r.value);
+        eat(text);
+    }
+    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(h));
+    return text;
+}
 
 std::vector<MeasuredRow> parse_rows(const std::string& csv, const std::string& origin) {
     const std::vector<Record> records = records_of(csv, origin);

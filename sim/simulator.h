@@ -54,6 +54,6 @@ struct RunOptions {
 RunResult run(const isa::Chip&, std::span<const Launch>, DeviceMemory&, const RunOptions& = {});
 
 /// Version of the timing model, part of every report's assumptions.
-inline constexpr const char* kModelVersion = "1";
+inline constexpr const char* kModelVersion = "2";
 
 }  // namespace sfumato::sim

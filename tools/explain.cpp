@@ -23,7 +23,8 @@ std::string choice_text(const lab::Prepared& p) {
     if (!p.choice) return out + "  (given)\n";
     out += "  predicted " + isa::with_separators(static_cast<std::int64_t>(p.choice->cycles)) + " cycles: " + p.choice->why + "\n";
     if (!p.choice->runner_up.empty())
-        out += "runner-up   " + numbers(p.choice->runner_up) + "  predicted " + isa::with_separators(static_cast<std::int64_t>(p.choice->runner_up_cycles)) + " cycles, " +
+        out += "runner-up   " + numbers(p.choice->runner_up) + "  predicted " +
+               isa::with_separators(static_cast<std::int64_t>(p.choice->runner_up_cycles)) + " cycles, " +
                (p.choice->cycles > 0 ? traces::short_number((p.choice->runner_up_cycles / p.choice->cycles - 1) * 100) + " % more" : "") + "\n";
     return out;
 }
@@ -46,8 +47,16 @@ json capacity_json(const lab::Prepared& p) {
         json rows = json::array();
         for (const dsl::CapacityRow& row : s.rows) {
             const isa::Buffer& b = p.program().buffers[static_cast<std::size_t>(row.buffer)];
-            rows.push_back({{"name", b.name}, {"dtype", isa::name(b.dtype)}, {"shape", b.shape}, {"slots", b.slots}, {"bytes", row.bytes}, {"base", row.base},
-                            {"first", row.live.first}, {"last", row.live.last}, {"why", b.why}, {"source_line", isa::where(p.program(), b.source)}});
+            rows.push_back({{"name", b.name},
+                            {"dtype", isa::name(b.dtype)},
+                            {"shape", b.shape},
+                            {"slots", b.slots},
+                            {"bytes", row.bytes},
+                            {"base", row.base},
+                            {"first", row.live.first},
+                            {"last", row.live.last},
+                            {"why", b.why},
+                            {"source_line", isa::where(p.program(), b.source)}});
         }
         out[std::string(isa::name(s.space))] = {{"used_bytes", s.used}, {"total_bytes", s.capacity}, {"sum_bytes", s.sum}, {"buffers", rows}};
     }
@@ -59,26 +68,42 @@ json sync_json(const lab::Prepared& p) {
     const auto at = [&](isa::SourceId s) { return isa::where(program, s); };
     json flags = json::array(), conflicts = json::array();
     for (const dsl::FlagInfo& f : p.compiled.sync.flags)
-        flags.push_back({{"src", isa::name(f.src)}, {"dst", isa::name(f.dst)}, {"barrier", f.barrier}, {"distance", f.distance}, {"ids", f.ids}, {"first_id", f.base},
-                         {"set_after", at(f.set_after)}, {"wait_before", at(f.wait_before)}, {"reason", f.reason}});
+        flags.push_back({{"src", isa::name(f.src)},
+                         {"dst", isa::name(f.dst)},
+                         {"barrier", f.barrier},
+                         {"distance", f.distance},
+                         {"ids", f.ids},
+                         {"first_id", f.base},
+                         {"set_after", at(f.set_after)},
+                         {"wait_before", at(f.wait_before)},
+                         {"reason", f.reason}});
     constexpr const char* kKinds[] = {"raw", "war", "waw"};
     for (const dsl::Conflict& c : p.compiled.sync.conflicts)
         conflicts.push_back({{"kind", kKinds[static_cast<int>(c.kind)]},
-                             {"on", c.buffer >= 0 ? program.buffers[static_cast<std::size_t>(c.buffer)].name : program.tensors[static_cast<std::size_t>(c.tensor)].name},
-                             {"first", at(c.a)}, {"second", at(c.b)}, {"first_pipe", isa::name(c.a_pipe)}, {"second_pipe", isa::name(c.b_pipe)},
-                             {"distance", c.distance}, {"chain", c.chain}});
+                             {"on", c.buffer >= 0 ? program.buffers[static_cast<std::size_t>(c.buffer)].name
+                                                  : program.tensors[static_cast<std::size_t>(c.tensor)].name},
+                             {"first", at(c.a)},
+                             {"second", at(c.b)},
+                             {"first_pipe", isa::name(c.a_pipe)},
+                             {"second_pipe", isa::name(c.b_pipe)},
+                             {"distance", c.distance},
+                             {"chain", c.chain}});
     return {{"flags", flags}, {"conflicts", conflicts}, {"barriers", p.compiled.sync.barriers()}, {"notes", p.compiled.sync.notes}};
 }
 
 json as_json(const lab::Prepared& p) {
     json j{{"kernel", p.name}, {"chip", p.chip.name}, {"shape", p.shape}, {"tile", p.tile}};
     if (p.choice)
-        j["choice"] = {{"cycles", p.choice->cycles}, {"why", p.choice->why}, {"runner_up", p.choice->runner_up}, {"runner_up_cycles", p.choice->runner_up_cycles}};
+        j["choice"] = {{"cycles", p.choice->cycles},
+                       {"why", p.choice->why},
+                       {"runner_up", p.choice->runner_up},
+                       {"runner_up_cycles", p.choice->runner_up_cycles}};
     j["capacity"] = capacity_json(p);
     j["sync"] = sync_json(p);
     j["decisions"] = json::array();
     for (const dsl::Decision& d : p.compiled.decisions)
-        j["decisions"].push_back({{"what", d.what}, {"choice", d.choice}, {"runner_up", d.runner_up}, {"why", d.why}, {"source_line", isa::where(p.program(), d.source)}});
+        j["decisions"].push_back(
+            {{"what", d.what}, {"choice", d.choice}, {"runner_up", d.runner_up}, {"why", d.why}, {"source_line", isa::where(p.program(), d.source)}});
     j["hints"] = json::parse(traces::to_json(p.compiled.hints));
     return j;
 }
@@ -140,8 +165,10 @@ int disassemble(Options& o) {
                 if (t.name == o.after) text = t.text;
         }
     }
-    if (o.json) std::printf("%s\n", json{{"kernel", p.name}, {"chip", p.chip.name}, {"text", text}}.dump(2).c_str());
-    else std::printf("%s", text.c_str());
+    if (o.json)
+        std::printf("%s\n", json{{"kernel", p.name}, {"chip", p.chip.name}, {"text", text}}.dump(2).c_str());
+    else
+        std::printf("%s", text.c_str());
     return kFine;
 }
 

@@ -10,7 +10,7 @@
 namespace sfumato::tools {
 
 namespace {
-constexpr int kWidth = 40;                       // characters of the bar
+constexpr int kWidth = 40;                            // characters of the bar
 constexpr std::chrono::milliseconds kPatience{1000};  // runs shorter than this show nothing
 constexpr std::chrono::milliseconds kEvery{100};
 }  // namespace

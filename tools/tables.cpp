@@ -88,8 +88,14 @@ json kernel_json() {
         json knobs = json::object(), tensors = json::array();
         for (const kernels::KnobSpec& knob : k.knobs) knobs[knob.name] = knob.doc;
         for (const kernels::TensorSpec& t : k.tensors) tensors.push_back(shape_of(t));
-        out.push_back({{"kernel", k.name}, {"doc", k.doc}, {"sizes", k.sizes}, {"default_shape", k.default_shape}, {"tensors", tensors},
-                       {"dtypes", type_names(k.dtypes)}, {"knobs", knobs}, {"levels", k.levels}});
+        out.push_back({{"kernel", k.name},
+                       {"doc", k.doc},
+                       {"sizes", k.sizes},
+                       {"default_shape", k.default_shape},
+                       {"tensors", tensors},
+                       {"dtypes", type_names(k.dtypes)},
+                       {"knobs", knobs},
+                       {"levels", k.levels}});
     }
     return out;
 }
@@ -98,10 +104,12 @@ std::vector<std::vector<std::string>> chip_rows(const Options& o) {
     std::vector<std::vector<std::string>> rows{{"chip", "architecture", "cores", "clock", "cube f16", "L2", "device memory", "HBM or DDR"}};
     for (const std::string& chip_name : isa::chip_names(o.request.chip_dir)) {
         const isa::Chip c = isa::load_chip(chip_name, o.request.sets, o.request.chip_dir);
-        const std::string cores = c.merged() ? std::to_string(c.cores.merged) + " merged" + (c.cores.vector_only ? " + " + std::to_string(c.cores.vector_only) + " vector" : "")
+        const std::string cores = c.merged() ? std::to_string(c.cores.merged) + " merged" +
+                                                   (c.cores.vector_only ? " + " + std::to_string(c.cores.vector_only) + " vector" : "")
                                              : std::to_string(c.cores.aic) + " cube + " + std::to_string(c.cores.aiv) + " vector";
-        rows.push_back({c.name, c.arch, cores, traces::short_number(c.cores.clock_mhz) + " MHz", traces::short_number(traces::cube_peak_tflops(c, isa::DType::f16)) + " TFLOP/s",
-                        mib(c.l2.capacity), isa::with_separators(c.bytes(isa::Space::gm) >> 30) + " GiB",
+        rows.push_back({c.name, c.arch, cores, traces::short_number(c.cores.clock_mhz) + " MHz",
+                        traces::short_number(traces::cube_peak_tflops(c, isa::DType::f16)) + " TFLOP/s", mib(c.l2.capacity),
+                        isa::with_separators(c.bytes(isa::Space::gm) >> 30) + " GiB",
                         traces::short_number(c.hbm.total_rate * c.cores.clock_mhz / 1e3) + " GB/s"});
     }
     return rows;
@@ -130,8 +138,9 @@ std::string config_text(const isa::Chip& chip) {
 std::string config_json(const isa::Chip& chip) {
     json values = json::object();
     for (const isa::FieldValue& f : isa::describe(chip))
-        values[f.path] = {{"value", f.value}, {"unit", f.unit}, {"doc", f.doc}, {"written", f.from.value}, {"confidence", f.from.confidence}, {"source", f.from.source},
-                          {"note", f.from.note}, {"origin", f.from.origin}};
+        values[f.path] = {
+            {"value", f.value},        {"unit", f.unit},      {"doc", f.doc},           {"written", f.from.value}, {"confidence", f.from.confidence},
+            {"source", f.from.source}, {"note", f.from.note}, {"origin", f.from.origin}};
     return json{{"chip", chip.name}, {"arch", chip.arch}, {"hash", chip.hash}, {"sources", chip.sources}, {"values", values}}.dump(2);
 }
 
@@ -148,8 +157,11 @@ int list_chips(Options& o) {
 }
 
 int list_kernels(Options& o) {
-    if (o.json) print(json{{"kernels", kernel_json()}}.dump(2) + "\n");
-    else print(o.markdown ? "# Kernels\n\nGenerated from `kernels/table.cpp` by `sfumato kernels --page`.\n\n" + markdown(kernel_rows()) : table(kernel_rows()));
+    if (o.json)
+        print(json{{"kernels", kernel_json()}}.dump(2) + "\n");
+    else
+        print(o.markdown ? "# Kernels\n\nGenerated from `kernels/table.cpp` by `sfumato kernels --page`.\n\n" + markdown(kernel_rows())
+                         : table(kernel_rows()));
     return kFine;
 }
 
@@ -158,8 +170,10 @@ int list_instructions(Options& o) {
     for (const isa::InstrDesc& d : isa::kInstructions)
         rows.push_back({std::string(d.name), std::string(name(d.pipe)), d.src == isa::Space::none ? "-" : std::string(name(d.src)),
                         d.dst == isa::Space::none ? "-" : std::string(name(d.dst)), std::string(d.doc)});
-    if (o.json) print(json{{"instructions", as_objects(rows)}}.dump(2) + "\n");
-    else print(o.markdown ? isa::isa_page() : table(rows));
+    if (o.json)
+        print(json{{"instructions", as_objects(rows)}}.dump(2) + "\n");
+    else
+        print(o.markdown ? isa::isa_page() : table(rows));
     return kFine;
 }
 

@@ -24,8 +24,15 @@ constexpr std::size_t kWorst = 20;  // rows of the text form
 std::string percent(double share) { return traces::short_number(share * 100) + " %"; }
 
 json family_json(const lab::FamilyResult& f) {
-    return {{"rows", f.rows}, {"expressed", f.expressed}, {"skipped", f.skipped}, {"mean_abs_error", f.mean_abs_error}, {"median_abs_error", f.median_abs_error},
-            {"max_abs_error", f.max_abs_error}, {"core_rows", f.core_rows}, {"core_mean_abs_error", f.core_mean_abs_error}, {"beyond_30", f.beyond_30}};
+    return {{"rows", f.rows},
+            {"expressed", f.expressed},
+            {"skipped", f.skipped},
+            {"mean_abs_error", f.mean_abs_error},
+            {"median_abs_error", f.median_abs_error},
+            {"max_abs_error", f.max_abs_error},
+            {"core_rows", f.core_rows},
+            {"core_mean_abs_error", f.core_mean_abs_error},
+            {"beyond_30", f.beyond_30}};
 }
 
 json as_json(const lab::Validation& v) {
@@ -35,8 +42,9 @@ json as_json(const lab::Validation& v) {
     if (v.instruction_score) j["instruction_score"] = *v.instruction_score;
     j["rows"] = json::array();
     for (const lab::RowResult& r : v.rows) {
-        json row{{"id", r.row.id}, {"family", r.row.family}, {"metric", r.row.metric}, {"kind", lab::name(r.kind)}, {"measured", r.row.value}, {"unit", r.row.unit},
-                 {"expressed", r.expressed}, {"calibration", r.calibration}, {"note", r.note}, {"chip", r.chip}};
+        json row{{"id", r.row.id},          {"family", r.row.family}, {"metric", r.row.metric},   {"kind", lab::name(r.kind)},
+                 {"measured", r.row.value}, {"unit", r.row.unit},     {"expressed", r.expressed}, {"calibration", r.calibration},
+                 {"note", r.note},          {"chip", r.chip}};
         row["predicted"] = r.expressed ? json(r.predicted) : json(nullptr);
         row["error"] = r.expressed ? json(r.error) : json(nullptr);
         j["rows"].push_back(std::move(row));
@@ -51,9 +59,10 @@ std::string as_text(const lab::Validation& v) {
     std::snprintf(line, sizeof line, "%-22s%7s%11s%12s%12s%12s%12s\n", "family", "rows", "expressed", "mean", "median", "worst", "core mean");
     std::string out = line;
     const auto row = [&](const std::string& name, const lab::FamilyResult& f) {
-        std::snprintf(line, sizeof line, "%-22s%7lld%11lld%12s%12s%12s%12s\n", name.c_str(), static_cast<long long>(f.rows), static_cast<long long>(f.expressed),
-                      f.expressed ? percent(f.mean_abs_error).c_str() : "-", f.expressed ? percent(f.median_abs_error).c_str() : "-",
-                      f.expressed ? percent(f.max_abs_error).c_str() : "-", f.core_rows ? percent(f.core_mean_abs_error).c_str() : "-");
+        std::snprintf(line, sizeof line, "%-22s%7lld%11lld%12s%12s%12s%12s\n", name.c_str(), static_cast<long long>(f.rows),
+                      static_cast<long long>(f.expressed), f.expressed ? percent(f.mean_abs_error).c_str() : "-",
+                      f.expressed ? percent(f.median_abs_error).c_str() : "-", f.expressed ? percent(f.max_abs_error).c_str() : "-",
+                      f.core_rows ? percent(f.core_mean_abs_error).c_str() : "-");
         out += line;
     };
     for (const auto& [name, f] : v.families) row(name, f);
@@ -66,8 +75,9 @@ std::string as_text(const lab::Validation& v) {
     out += "\nworst rows\n";
     for (std::size_t i = 0; i < std::min(kWorst, worst.size()); ++i) {
         const lab::RowResult& r = *worst[i];
-        out += "  " + r.row.id + " " + r.row.metric + ": measured " + traces::short_number(r.row.value) + ", predicted " + traces::short_number(r.predicted) + " " + r.row.unit + ", " +
-               (r.error > 0 ? "+" : "") + percent(r.error) + (r.note.empty() ? "" : "  " + r.note) + "\n";
+        out += "  " + r.row.id + " " + r.row.metric + ": measured " + traces::short_number(r.row.value) + ", predicted " +
+               traces::short_number(r.predicted) + " " + r.row.unit + ", " + (r.error > 0 ? "+" : "") + percent(r.error) +
+               (r.note.empty() ? "" : "  " + r.note) + "\n";
     }
     out += "\nskipped\n";
     for (const auto& [reason, count] : v.total.skipped) out += "  " + std::to_string(count) + "  " + reason + "\n";
@@ -94,9 +104,17 @@ int validate(Options& o) {
         options.families.push_back(name);
     }
     ProgressBar bar;
-    options.progress = [&](std::size_t done, std::size_t all, const std::string&) { bar(all ? static_cast<double>(done) / static_cast<double>(all) : 0); };
-    const lab::Validation v = lab::validate(rows, options);
-    const std::string text = o.json ? as_json(v).dump(2, ' ', false, json::error_handler_t::replace) + "\n" : o.markdown ? lab::validation_page(v) : as_text(v);
+    options.progress = [&](std::size_t done, std::size_t all, const std::string&) {
+        bar(all ? static_cast<double>(done) / static_cast<double>(all) : 0);
+    };
+    lab::Validation v = lab::validate(rows, options);
+    if (o.markdown) {
+        v.constants = lab::fitted_constants(rows, options);
+        v.hit_curve = lab::hit_rate_curve(options);
+    }
+    const std::string text = o.json       ? as_json(v).dump(2, ' ', false, json::error_handler_t::replace) + "\n"
+                             : o.markdown ? lab::validation_page(v)
+                                          : as_text(v);
     std::fwrite(text.data(), 1, text.size(), stdout);
     return kFine;
 }

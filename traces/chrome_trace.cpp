@@ -42,9 +42,9 @@ constexpr std::string_view trace_name(Pipe p) { return isa::kPipeNames[static_ca
 /// Counter rows by what moved: MindStudio's names for the paths of a core, and the levels of device memory.
 enum Series { gm_to_l1, gm_to_ub, gm_to_total, l1_to_gm, ub_to_gm, l0c_to_gm, total_to_gm, first_track };
 constexpr int kSeries = first_track + 6;
-constexpr std::array<std::string_view, kSeries> kSeriesNames{"GM_TO_L1",    "GM_TO_UB", "GM_TO_TOTAL", "L1_TO_GM", "UB_TO_GM", "L0C_TO_GM",
-                                                             "TOTAL_TO_GM", "gm_read",  "gm_write",    "l2_read",  "l2_write", "hbm_read",
-                                                             "hbm_write"};
+constexpr std::array<std::string_view, kSeries> kSeriesNames{"GM_TO_L1",  "GM_TO_UB",    "GM_TO_TOTAL", "L1_TO_GM", "UB_TO_GM",
+                                                             "L0C_TO_GM", "TOTAL_TO_GM", "gm_read",     "gm_write", "l2_read",
+                                                             "l2_write",  "hbm_read",    "hbm_write"};
 constexpr Tick kFirstBin = 64;  // ticks; doubles as the run grows
 
 Series path_series(isa::Op op) {
@@ -189,8 +189,8 @@ struct ChromeTrace::Impl {
         Core& of = core(c);
         if (!of.written) {
             const int place = c.kind == isa::CoreKind::aiv ? 1 + of.name.back() - '0' : 0;
-            put("{\"name\":\"process_sort_index\",\"ph\":\"M\",\"pid\":\"" + of.name + "\",\"args\":{\"sort_index\":" +
-                std::to_string(of.number * kCoreRows + place) + "}}");
+            put("{\"name\":\"process_sort_index\",\"ph\":\"M\",\"pid\":\"" + of.name +
+                "\",\"args\":{\"sort_index\":" + std::to_string(of.number * kCoreRows + place) + "}}");
             of.written = true;
         }
         return of.name;
@@ -203,8 +203,8 @@ struct ChromeTrace::Impl {
             const std::string tid = std::string(trace_name(e.pipe)) + (lane > 0 ? "#" + std::to_string(lane) : "");
             index = static_cast<int>(rows.size());
             rows.push_back({"\"pid\":\"" + process(e.core) + "\",\"tid\":\"" + tid + "\""});
-            put("{\"name\":\"thread_sort_index\",\"ph\":\"M\"," + rows.back().ids + ",\"args\":{\"sort_index\":" +
-                std::to_string(kLooks[static_cast<std::size_t>(e.pipe)].sort + std::min(lane, 9)) + "}}");
+            put("{\"name\":\"thread_sort_index\",\"ph\":\"M\"," + rows.back().ids +
+                ",\"args\":{\"sort_index\":" + std::to_string(kLooks[static_cast<std::size_t>(e.pipe)].sort + std::min(lane, 9)) + "}}");
             ++counts.rows;
         }
         return index;
@@ -268,8 +268,10 @@ struct ChromeTrace::Impl {
         std::size_t kept = 0;
         for (std::size_t i = 0; i < of.pending.size(); ++i) {
             const Event e = of.pending[i];
-            if (clock.ns(e.end) <= up_to) write_flag(e, of, of.layout.place_flag(span(e)));
-            else of.pending[kept++] = e;
+            if (clock.ns(e.end) <= up_to)
+                write_flag(e, of, of.layout.place_flag(span(e)));
+            else
+                of.pending[kept++] = e;
         }
         of.pending.resize(kept);
     }

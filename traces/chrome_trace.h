@@ -19,7 +19,7 @@ namespace sfumato::traces {
 struct TraceOptions {
     sim::Tick begin = 0, end = std::numeric_limits<sim::Tick>::max();  ///< only slices that touch [begin, end) are written
     std::set<int> cores;                                               ///< core numbers ("core3" is 3); empty: all
-    std::int64_t max_slices = 1'000'000;  ///< viewers of JSON give up somewhat above; what is left out is said
+    std::int64_t max_slices = 1'000'000;                               ///< viewers of JSON give up somewhat above; what is left out is said
 };
 
 /// What a trace holds, in the terms of the viewers.

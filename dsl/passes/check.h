@@ -18,7 +18,7 @@ struct CheckOptions {
     std::vector<std::map<std::string, std::int64_t>> launches;
     int max_launches = 100;
     int max_instances = 20000;  ///< instruction instances of one launch; what lies beyond is not looked at
-    bool hints = false;  ///< also report flags without which no race appears
+    bool hints = false;         ///< also report flags without which no race appears
 };
 
 /// Buffers must be placed. Errors first (each fault once, with the smallest launch that shows it), then hints.

@@ -68,8 +68,10 @@ private:
         for_each_role(i, [&](const Operand& o, bool write, Expr) {
             if (o.space == Space::none || o.space == Space::gm || o.object < 0) return;
             auto it = std::find_if(mine.begin(), mine.end(), [&](const auto& m) { return m.first == o.object; });
-            if (it == mine.end()) mine.push_back({o.object, {next_, loop, guarded, write}});
-            else it->second.fresh = it->second.fresh && write;
+            if (it == mine.end())
+                mine.push_back({o.object, {next_, loop, guarded, write}});
+            else
+                it->second.fresh = it->second.fresh && write;
         });
         for (const auto& [buffer, touch] : mine) touches_[static_cast<std::size_t>(buffer)].push_back(touch);
         ++next_;

@@ -19,8 +19,8 @@ struct Flag {
     Guards guards;  ///< relative to `loop`
     Guards wrap;    ///< the part of `guards` that is not given by `block`
     int ids = 1, base = 0;
-    int pair = -1;  ///< the conflict it was inserted for
-    bool bounds = false;   ///< orders no conflict; keeps the sets of another flag from running ahead
+    int pair = -1;        ///< the conflict it was inserted for
+    bool bounds = false;  ///< orders no conflict; keeps the sets of another flag from running ahead
     bool dropped = false;
 };
 
@@ -28,9 +28,9 @@ struct Flag {
 struct Query {
     isa::Pipe from = isa::Pipe::s, to = isa::Pipe::s;
     int loop = -1, distance = 0, guarded = 0;
-    int start = 0, goal = 0;                    ///< positions: end of a, begin of b
+    int start = 0, goal = 0;  ///< positions: end of a, begin of b
     int start_stmt = -1, goal_stmt = -1;
-    Guards start_guards, goal_guards, common;   ///< all that hold at a, at b, and at both
+    Guards start_guards, goal_guards, common;  ///< all that hold at a, at b, and at both
 };
 
 class Cover {

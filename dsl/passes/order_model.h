@@ -79,9 +79,9 @@ public:
     int child(int block, int stmt) const;
     /// Body of a loop, or the section's block for -1.
     int body(int loop) const { return loop < 0 ? 0 : this->loop(loop).block; }
-    bool inside(int stmt, int loop) const;           ///< the statement lies in the loop (-1: always)
-    bool encloses(int outer, int inner) const;       ///< loop `outer` is `inner` or around it
-    int outermost(int loop) const;                   ///< last loop on the way out
+    bool inside(int stmt, int loop) const;      ///< the statement lies in the loop (-1: always)
+    bool encloses(int outer, int inner) const;  ///< loop `outer` is `inner` or around it
+    int outermost(int loop) const;              ///< last loop on the way out
     /// Guards of a block's Whens inside `loop`.
     Guards guards_within(const Guards& all, int loop) const { return difference(all, block(body(loop)).guards); }
     /// A condition that can be evaluated in the body of `loop` and means the same anywhere in one iteration.

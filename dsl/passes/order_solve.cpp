@@ -163,8 +163,8 @@ std::string Solver::describe(const Flag& f, const Solution& s) const {
     if (f.pair < 0) return std::string(name(f.src)) + " > " + std::string(name(f.dst));
     const Pair& p = s.pairs[static_cast<std::size_t>(f.pair)];
     const Access &a = access(p.a), &b = access(p.b);
-    const std::string object = a.buffer >= 0 ? m_.program.buffers[static_cast<std::size_t>(b.buffer)].name
-                                             : m_.program.tensors[static_cast<std::size_t>(a.tensor)].name;
+    const std::string object =
+        a.buffer >= 0 ? m_.program.buffers[static_cast<std::size_t>(b.buffer)].name : m_.program.tensors[static_cast<std::size_t>(a.tensor)].name;
     const auto line = [&](const Access& x) {
         const std::string at = where(m_.program, x.source);
         return std::string(desc(x.op).name) + (at.empty() ? "" : " at " + at);

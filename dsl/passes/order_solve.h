@@ -38,7 +38,7 @@ private:
     void rename(int from, int to);
     int ids_needed(const Flag&, std::vector<int>* way_back = nullptr) const;  ///< 0: sets may run ahead without bound
     void count_ids();
-    int used(PipePair);                ///< ids the pair needs once flags that follow each other share theirs; sets their bases
+    int used(PipePair);  ///< ids the pair needs once flags that follow each other share theirs; sets their bases
     bool may_follow(const Flag& first, const Flag& then, int distance) const;
     int excess(PipePair&);
     void fit_ids();

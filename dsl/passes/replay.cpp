@@ -178,8 +178,10 @@ private:
             if (x.pipe == p && !same_pipe_needs_barrier(rules_.chip, p, a.space)) continue;
             if (a.space == Space::l0c && x.pipe != p && unit_flag(*x.item) && unit_flag(item)) continue;
             if (!overlaps(x.access, a)) continue;
-            if (x.item < &item) found_.push_back({Fault::race, x.item, &item, x.access, a});  // as the text has them
-            else found_.push_back({Fault::race, &item, x.item, a, x.access});
+            if (x.item < &item)
+                found_.push_back({Fault::race, x.item, &item, x.access, a});  // as the text has them
+            else
+                found_.push_back({Fault::race, &item, x.item, a, x.access});
         }
         std::erase_if(list, [&](const Live& x) {
             for (std::size_t q = 0; q < known_.size(); ++q) {

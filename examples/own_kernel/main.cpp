@@ -24,9 +24,11 @@ int main() try {
     auto X = lab::random<f16>({100, 955});
     lab::Tensor<f16> Y({100, 955});
     auto run = kernel(X, Y);
-    run.check([](auto& tensors) {
-        for (std::size_t i = 0; i < tensors[0].size(); ++i) tensors[1][i] = std::log(1 + std::exp(tensors[0][i]));
-    }, std::ldexp(1, -10));
+    run.check(
+        [](auto& tensors) {
+            for (std::size_t i = 0; i < tensors[0].size(); ++i) tensors[1][i] = std::log(1 + std::exp(tensors[0][i]));
+        },
+        std::ldexp(1, -10));
     std::cout << run.summary();
     return 0;
 } catch (const std::exception& e) {

@@ -6,6 +6,8 @@
 namespace sfumato::sim::hw {
 
 namespace {
+constexpr Tick kMostAhead = 1 << 14;  // of a core: bounds what a listener's events have to wait for, and how late a stop is noticed
+
 std::string lower(std::string_view s) {
     std::string out(s);
     std::transform(out.begin(), out.end(), out.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
@@ -49,21 +51,25 @@ void set_flag(CoreState& core, isa::Pipe src, isa::Pipe dst, std::int64_t id, co
                                       " is set twice before a wait; the first set is at " + where(*core.task.program, f.setter->source) +
                                       "; wait for it first or use another id",
                                   t);
-        return core.recorder.fault(std::move(d));
+        return core.fault(std::move(d));
     }
     f.set = true;
     f.seen = t + core.flags.latency();
     f.setter = i;
     ++f.sets;
     if (core.effects && core.effects->order()) core.effects->order()->on_set_flag(core.ref.ordinal, src, dst, id);
-    if (Sleeper* s = f.waiting) {
-        f.waiting = nullptr;
-        s->wake_at(f.seen);
+    if (f.waiting) {
+        f.waiting = false;
+        core.wake(dst, f.seen);
     }
 }
 
 Core::Core(sc_core::sc_module_name name, const isa::Chip& c, Recorder& r, Effects* e, CoreRef who, const RunOptions& options, const DeviceMemory& device)
     : sc_module(name), CoreState(c, r, e, who, options.shuffle, options.seed) {
+    SC_HAS_PROCESS(Core);
+    SC_METHOD(run);
+    sensitive << wake_;
+    dont_initialize();
     std::vector<Unit*> by_pipe(isa::kPipeCount, nullptr);
     for (int p = 1; p < isa::kPipeCount; ++p) {
         const auto pipe = static_cast<isa::Pipe>(p);
@@ -75,6 +81,49 @@ Core::Core(sc_core::sc_module_name name, const isa::Chip& c, Recorder& r, Effect
     scalar = std::make_unique<ScalarUnit>("s", *this, by_pipe, device);
     scalar->memory(memory);
     scalar->cross(cross);
+}
+
+void Core::run() {
+    guarded(recorder, [this] {
+        armed_ = kNever;
+        if (shuffle && roll() < 4) return arm(now());
+        running = true;
+        if (!fault_ahead && !drained_) run_agenda();
+        running = false;
+        const bool ahead = time > now();
+        if (fault_ahead && !ahead) recorder.fault(std::move(*fault_ahead));
+        else if (drained_ && !ahead) finish();
+        else arm(waits_for_chip || drained_ ? time : agenda.first().at);
+    });
+}
+
+// The steps of the core in order of time, up to the moment at which others come into play.
+void Core::run_agenda() {
+    const Tick present = now();
+    waits_for_chip = false;
+    horizon = present;
+    if (!values && !(shuffle && roll() < 8)) {
+        horizon = present + kMostAhead;
+        if (cross_waiters) horizon = std::min(horizon, cross->soonest());
+        for (const auto& u : units) horizon = std::min(horizon, u->soonest());
+    }
+    while (!recorder.stopped()) {
+        const Agenda::Item next = agenda.first(shuffle ? roll() % isa::kPipeCount : 0);
+        if (next.at > horizon || next.at == kNever) return;
+        agenda.done(next.pipe);
+        time = std::max({time, present, next.at});
+        recorder.activated();
+        if (next.pipe == isa::Pipe::s) scalar->advance(time);
+        else units[static_cast<std::size_t>(next.pipe) - 1]->step(time);
+        if (waits_for_chip || drained_) return;
+    }
+}
+
+void Core::arm(Tick t) {
+    if (t >= armed_) return;
+    armed_ = t;
+    if (t <= now()) wake_.notify(sc_core::SC_ZERO_TIME);
+    else wake_.notify(until(t));
 }
 
 void Core::begin_launch(const CoreTask& t, Tick start, Tick first_instruction, std::unique_ptr<InstrSource> source) {
@@ -92,8 +141,11 @@ void Core::begin_launch(const CoreTask& t, Tick start, Tick first_instruction, s
 void Core::unit_idle() {
     if (!working_) return;
     if (!scalar->finished()) return scalar->pipes_idle();
-    if (!std::all_of(units.begin(), units.end(), [](const auto& u) { return u->idle(); })) return;
-    working_ = false;
+    drained_ = std::all_of(units.begin(), units.end(), [](const auto& u) { return u->idle(); });
+}
+
+void Core::finish() {
+    drained_ = working_ = false;
     const Tick t = now();
     end_ = t;
     for (auto& u : units) u->end_launch(t);
@@ -112,7 +164,7 @@ void Core::unit_idle() {
 
 void Core::unit_flag_done(isa::Pipe p) {
     const isa::Pipe other = p == isa::Pipe::m ? isa::Pipe::fix : isa::Pipe::m;
-    units[static_cast<std::size_t>(other) - 1]->wake_at(now());
+    wake(other, time);
 }
 
 bool Core::resume_scalar(isa::Pipe p, Tick t) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One core: its scalar unit and pipes. The public members are its block diagram.
+// One core: its scalar unit and pipes, run by one process. The public members are its block diagram.
 #include <functional>
 
 #include "sim/hw/scalar_unit.h"
@@ -29,12 +29,18 @@ public:
     /// Flags left set, each with its setter.
     std::vector<isa::Diagnostic> left_over_flags(Tick) const;
 
+    void arm(Tick) override;
     void unit_idle() override;
     void unit_flag_done(isa::Pipe) override;
     bool resume_scalar(isa::Pipe, Tick) override;
 
 private:
-    bool working_ = false, counted_ = false;
+    void run();
+    void run_agenda();
+    void finish();
+    bool working_ = false, counted_ = false, drained_ = false;
+    Tick armed_ = kNever;
+    sc_core::sc_event wake_;
     Tick begin_ = 0, end_ = 0, launch_begin_ = 0;
     CoreStats before_;  ///< as the launch began
 };

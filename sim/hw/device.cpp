@@ -140,7 +140,9 @@ void Device::close_books() {
 
 void Device::finish(RunResult& result) {
     if (effects_) effects_->collect();
-    const Tick t = now();
+    Tick t = now();
+    for (const auto& c : cores)
+        if (c) t = std::max(t, c->time);  // a core that waits for ever may have come there ahead of the chip
     result.diagnostics = recorder_.diagnostics();
     if (recorder_.faulted()) result.status = Status::fault;
     if (next_ < plans_.size() && !recorder_.stopped()) {

@@ -20,6 +20,7 @@ public:
 
     void set(int core, std::int64_t id, int mode, const isa::Instr*) override;
     bool take(int core, std::int64_t id, Sleeper*) override;
+    Tick soonest() const override { return raises_.empty() ? now() + latency_ : std::min(raises_.front().at, now() + latency_); }
 
 private:
     struct Raise {

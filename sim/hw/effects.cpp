@@ -23,17 +23,18 @@ void Effects::begin_launch(const isa::Program& program, std::span<const int> ten
     if (hazards_) hazards_->begin_launch(program, tensors, placed);
 }
 
-void Effects::started(int core, isa::Pipe pipe, const isa::BoundInstr& b, Tick) {
+std::optional<isa::Diagnostic> Effects::started(int core, isa::Pipe pipe, const isa::BoundInstr& b) {
     if (seen_.first(b))
-        for (isa::Diagnostic& d : isa::verify_bound(*program_, chip_, b)) return recorder_.fault(std::move(d));
+        for (isa::Diagnostic& d : isa::verify_bound(*program_, chip_, b)) return std::move(d);
     const isa::AccessList list = isa::accesses(b);
-    if (auto d = check_bound(*program_, chip_, cores_[static_cast<std::size_t>(core)], tensors_, memory_, b, list)) return recorder_.fault(std::move(*d));
-    if (!hazards_) return;
+    if (auto d = check_bound(*program_, chip_, cores_[static_cast<std::size_t>(core)], tensors_, memory_, b, list)) return d;
+    if (!hazards_) return std::nullopt;
     hazards_->on_start(core, pipe, b, list);
     if (hazards_->anything()) collect();
+    return std::nullopt;
 }
 
-void Effects::completed(int core, isa::Pipe pipe, const isa::BoundInstr& b, Tick) {
+void Effects::completed(int core, isa::Pipe pipe, const isa::BoundInstr& b) {
     if (recorder_.stopped()) return;  // an instruction that failed its checks must not touch memory
     if (shadow_) {
         if (auto d = shadow_->step(*program_, cores_[static_cast<std::size_t>(core)], tensors_, b, isa::accesses(b)); d && uninitialised_.insert(b.instr->id).second)

@@ -19,8 +19,11 @@ public:
 
     void begin_launch(const isa::Program&, std::span<const int> tensors, std::span<const PlacedCore>);
     /// An instruction with memory accesses starts or completes, in pipe order.
-    void started(int core, isa::Pipe, const isa::BoundInstr&, Tick);
-    void completed(int core, isa::Pipe, const isa::BoundInstr&, Tick);
+    /// A program whose instance must not run is a fault.
+    std::optional<isa::Diagnostic> started(int core, isa::Pipe, const isa::BoundInstr&);
+    /// Only needed when there are values.
+    void completed(int core, isa::Pipe, const isa::BoundInstr&);
+    bool values() const { return values_; }
     HazardTracker* order() { return hazards_.get(); }
     /// Reports what the hazard tracker found; poisons the bytes of races.
     void collect();

@@ -9,13 +9,6 @@
 
 namespace sfumato::sim::hw {
 
-/// Something that sleeps until a flag is set or a queue has room.
-class Sleeper {
-public:
-    virtual ~Sleeper() = default;
-    virtual void wake_at(Tick) = 0;
-};
-
 class FlagBank {
 public:
     explicit FlagBank(const isa::Chip& chip)
@@ -25,7 +18,7 @@ public:
         bool set = false;
         Tick seen = 0;                       ///< from when a waiting pipe sees it
         const isa::Instr* setter = nullptr;  ///< latest set, kept after the wait for messages
-        Sleeper* waiting = nullptr;
+        bool waiting = false;  ///< its pipe sleeps until it is set
         std::int64_t sets = 0;  ///< numbers the arrows of this flag
     };
     Flag& at(isa::Pipe src, isa::Pipe dst, std::int64_t id) { return flags_[index(src, dst) * ids_ + static_cast<std::size_t>(id)]; }

@@ -33,10 +33,19 @@ public:
     virtual void transfer_done() = 0;
 };
 
+/// Something that sleeps until a cross-core flag rises.
+class Sleeper {
+public:
+    virtual ~Sleeper() = default;
+    virtual void wake_at(Tick) = 0;
+};
+
 class MemoryIf : public virtual sc_core::sc_interface {
 public:
     /// Queues a transfer on a port; transfers of a port move their bytes one after the other and complete in order.
     virtual void submit(int port, const Transfer&) = 0;
+    /// The oldest transfer of a port completes at this tick or later.
+    virtual Tick soonest(int port) const = 0;
     /// GM address of the first byte of a launch's tensor.
     virtual std::int64_t base_of(int launch, int tensor) const = 0;
 };

@@ -33,7 +33,19 @@ std::size_t L2::set_of(std::int64_t line) const {
     return static_cast<std::size_t>(x % sets_);
 }
 
-std::int64_t L2::bytes_of(std::uint8_t sectors) const { return static_cast<std::int64_t>(std::popcount(sectors)) << sector_shift_; }
+const void* L2::next_slot(std::int64_t line) const {
+    const Line* l = find(line);
+    if (!enabled() || (l && l->sectors != 0)) return nullptr;
+    const std::size_t set = set_of(line);
+    return &slots_[set * ways_ + hand_[set]];
+}
+
+const void* L2::next_victim(std::int64_t line) const {
+    const void* slot = next_slot(line);
+    return slot ? find(static_cast<std::int64_t>(*static_cast<const std::uint32_t*>(slot)) - 1) : nullptr;
+}
+
+std::int64_t L2::bytes_of(std::uint32_t sectors) const { return static_cast<std::int64_t>(std::popcount(sectors)) << sector_shift_; }
 
 // A set replaces its lines in the order in which they came. Published hit rates of matmuls that scan 1.05 and 1.4 times the capacity (58 and 32 %)
 // need sets that retain nothing of a scan longer than themselves: a second chance for lines in use would keep a third of it.
@@ -50,9 +62,9 @@ void L2::allocate(std::int64_t line, Line& l, Found& found) {
     l = Line{};
 }
 
-L2::Found L2::read(std::int64_t line, std::int64_t first, std::int64_t last, bool bypass) {
+L2::Found L2::fetch(std::int64_t line, std::int64_t first, std::int64_t last, bool bypass) {
     Found out;
-    const std::uint8_t need = mask(first, last);
+    const std::uint32_t need = mask(first, last);
     if (!enabled()) {
         out.missing = bytes_of(need);
         return out;
@@ -64,11 +76,8 @@ L2::Found L2::read(std::int64_t line, std::int64_t first, std::int64_t last, boo
         allocate(line, l, out);
         l.sectors = whole_;
     } else {
-        out.present = (need & ~l.sectors) == 0;
-        if (!out.present) {
-            out.missing = bytes_of(static_cast<std::uint8_t>((bypass ? need : whole_) & ~l.sectors));
-            if (!bypass) l.sectors = whole_;
-        }
+        out.missing = bytes_of((bypass ? need : whole_) & ~l.sectors);
+        if (!bypass) l.sectors = whole_;
     }
     out.line = &l;
     return out;
@@ -76,7 +85,7 @@ L2::Found L2::read(std::int64_t line, std::int64_t first, std::int64_t last, boo
 
 L2::Found L2::write(std::int64_t line, std::int64_t first, std::int64_t last, bool bypass) {
     Found out;
-    const std::uint8_t touched = mask(first, last);
+    const std::uint32_t touched = mask(first, last);
     if (!enabled()) return out;
     Line& l = entry(line);
     if (l.sectors == 0) {
@@ -85,7 +94,7 @@ L2::Found L2::write(std::int64_t line, std::int64_t first, std::int64_t last, bo
         l.dirty = touched;
     } else {
         out.present = true;
-        if (bypass) l.dirty &= static_cast<std::uint8_t>(~touched);  // the bytes go to memory as well, so this copy is clean
+        if (bypass) l.dirty &= ~touched;  // the bytes go to memory as well, so this copy is clean
         else l.dirty |= touched;
     }
     l.sectors |= touched;

@@ -8,7 +8,8 @@
 namespace sfumato::sim::hw {
 
 namespace {
-constexpr std::int64_t kRowsAhead = 8;  // host latency of a tag is about that of eight look-ups
+// Tags lie in no order that the host could foresee: it is told of a line, of the place it will get and of whom it will replace in good time.
+constexpr std::int64_t kRowsAhead = 4;
 }
 
 // Requests of a core for bytes [first, last) of a line: naturally aligned powers of two between the smallest and the largest.
@@ -39,61 +40,86 @@ void Memory::add_segment(Flow& f, Server server, Track track, const Kind& k, Fix
     s.cap = std::max<Fixed>(1, mul_div_up(s.bytes << kFractionBits, kOne, std::max<Fixed>(1, std::max(port, in_flight) + turns)));
 }
 
-void Memory::count_read(const L2::Found& found, Flow& f, Looked& sum, const Kind& asked, Fixed line_port, int port) {
-    if (found.missing > 0 && sum.hit.bytes == 0) sum.miss_first = true;
-    Kind& kind = found.missing > 0 ? sum.miss : sum.hit;
-    kind.bytes += asked.bytes;
-    kind.requests += asked.requests;
-    kind.moved += found.missing > 0 ? found.missing : asked.moved;
-    sum.evicted += found.evicted;
-    ++(found.present ? stats_.l2_hits : stats_.l2_misses);
-    if (found.victim) ++stats_.l2_evictions;
-    if (!found.line) return;
-    L2::Line& l = *found.line;
-    const bool in_use = l.user != f.serial && live(l.user);
+// A line that a transfer reads: who else uses it now, and whether its data is still on its way. Returns the port ticks it waits for its turn.
+inline Fixed Memory::use_line(L2::Line& l, bool fetched, Flow& f, const Reader& who, const Kind& asked) {
+    const auto& user = live_[l.user & live_mask_];
+    const bool in_use = user.first == l.user && l.user != who.serial && l.user != 0;
     if (in_use && l.filling && (f.fills.empty() || f.fills.back() != l.user)) {
         if (std::find(f.fills.begin(), f.fills.end(), l.user) == f.fills.end()) f.fills.push_back(l.user);
     }
-    // A line is served to one core after the other; no more can wait for it than have transfers under way.
-    const bool shared = in_use && live_[l.user & live_mask_].second != port;
-    l.sharers = shared ? static_cast<std::uint8_t>(std::min<std::size_t>({std::size_t{l.sharers} + 1, engaged_.size() + (ports_[static_cast<std::size_t>(port)].engaged ? 0u : 1u), UINT8_MAX})) : std::uint8_t{1};
-    if (shared) sum.turns += std::max<Fixed>(0, l.sharers * same_line_ - line_port);
-    if (found.missing > 0) {
-        l.user = f.serial;
-        l.filling = true;
-    } else if (!in_use || !l.filling) {  // the filler stays named until it is done
-        l.user = f.serial;
-        l.filling = false;
+    // A line is served to its readers in turn, so every one of a group waits for all; how many come is known from the last time it was shared. No more
+    // can wait for it than have transfers under way.
+    const bool shared = in_use && user.second != who.port;
+    if (!shared) l.crowd = l.sharers;
+    l.sharers = shared ? std::min(l.sharers + 1u, who.most_sharers) : 1u;
+    const std::uint32_t group = std::max<std::uint32_t>(l.sharers, fetched ? 1u : std::min<std::uint32_t>(l.crowd, who.most_sharers));
+    if (fetched || !in_use || !l.filling) {  // a filler stays named until it is done
+        l.user = who.serial;
+        l.filling = fetched;
     }
+    if (group <= 1) return 0;
+    const Fixed alone = std::max(who.per_byte * asked.bytes, div_up((asked.requests * read_latency_) << kFractionBits, in_flight_));
+    return std::max<Fixed>(0, static_cast<Fixed>(group) * same_line_ - alone);
 }
 
-Memory::Looked Memory::look_up_lines(Flow& f, int port) {
-    Looked sum;
-    const Transfer& t = f.what;
+L2::Line* Memory::miss_line(std::int64_t line, const Piece& p, const Flow& f, Looked& sum) {
+    const L2::Found found = l2_.fetch(line, p.first, p.last, f.what.bypass);
+    if (sum.hit.bytes == 0) sum.miss_first = true;
+    sum.miss.add({p.asked.bytes, found.missing, p.asked.requests});
+    sum.evicted += found.evicted;
+    sum.victims += found.victim;
+    return found.line;
+}
+
+void Memory::write_line(std::int64_t line, const Piece& p, const Flow& f, Looked& sum) {
+    const L2::Found found = l2_.write(line, p.first, p.last, f.what.bypass);
+    (f.what.bypass || !l2_.enabled() ? sum.miss : found.evicted > 0 ? sum.replaced : sum.hit).add(p.asked);
+    sum.evicted += found.evicted;
+    sum.present += found.present;
+    sum.victims += found.victim;
+}
+
+Memory::Piece Memory::piece(std::int64_t first, std::int64_t last) const {
     const std::int64_t line_bytes = l2_.line_bytes(), sector = std::int64_t{1} << l2_.sector_shift();
-    const Fixed per_byte = t.bytes > 0 ? t.port / t.bytes : 0;
+    if (last - first == line_bytes && line_bytes <= chip_.gm.full_burst) return {first, last, {line_bytes, line_bytes, 1}};
+    return {first, last, {last - first, ((last + sector - 1) & -sector) - (first & -sector), requests(first, last)}};
+}
+
+Memory::Looked Memory::look_up_lines(Flow& f, const Port& port) {
+    Looked sum;
+    const Transfer t = f.what;
+    const std::int64_t line_bytes = l2_.line_bytes();
+    const int shift = l2_.line_shift();
+    const auto most_sharers = static_cast<std::uint32_t>(std::min<std::size_t>(engaged_.size() + (port.engaged ? 0 : 1), std::size_t{L2::kMostSharers}));
+    const Reader who{port.number, f.serial, most_sharers, t.bytes > 0 ? t.port / t.bytes : 0};
+    Piece p;
     for (std::int64_t r = 0; r < t.rows; ++r) {
         const std::int64_t begin = t.address + r * t.pitch, end = begin + t.row_bytes;
-        l2_.prefetch((begin + kRowsAhead * t.pitch) >> l2_.line_shift());
+        const auto line_ahead = [&](std::int64_t rows) { return (begin + rows * t.pitch) >> shift; };
+        __builtin_prefetch(l2_.find(line_ahead(4 * kRowsAhead)));
+        if (!t.bypass) {
+            __builtin_prefetch(l2_.next_slot(line_ahead(2 * kRowsAhead)));
+            __builtin_prefetch(l2_.next_victim(line_ahead(kRowsAhead)));
+        }
         for (std::int64_t at = begin; at < end;) {
-            const std::int64_t line = at >> l2_.line_shift(), line_start = line << l2_.line_shift();
+            const std::int64_t line = at >> shift, line_start = line << shift;
             const std::int64_t first = at - line_start, last = std::min(end - line_start, line_bytes);
-            Kind asked{last - first, line_bytes, 1};
-            if (asked.bytes != line_bytes || line_bytes > chip_.gm.full_burst)
-                asked = {last - first, ((last + sector - 1) & -sector) - (first & -sector), requests(first, last)};
+            if (first != p.first || last != p.last) p = piece(first, last);  // the lines of a transfer are mostly alike
             at = line_start + line_bytes;
-            if (!t.write) {
-                count_read(l2_.read(line, first, last, t.bypass), f, sum, asked, per_byte * asked.bytes, port);
+            ++sum.lines;
+            if (t.write) {
+                write_line(line, p, f, sum);
                 continue;
             }
-            const L2::Found found = l2_.write(line, first, last, t.bypass);
-            ++(found.present ? stats_.l2_write_hits : stats_.l2_write_misses);
-            if (found.victim) ++stats_.l2_evictions;
-            sum.evicted += found.evicted;
-            Kind& kind = t.bypass || !l2_.enabled() ? sum.miss : found.evicted > 0 ? sum.replaced : sum.hit;
-            kind.bytes += asked.bytes;
-            kind.moved += asked.moved;
-            kind.requests += asked.requests;
+            L2::Line* l = l2_.find(line);
+            const bool held = l && l2_.holds(*l, first, last);
+            if (held) {
+                sum.hit.add(p.asked);
+                ++sum.present;
+            } else {
+                l = miss_line(line, p, f, sum);
+            }
+            if (l) sum.turns += use_line(*l, !held, f, who, p.asked);
         }
     }
     return sum;
@@ -103,7 +129,10 @@ void Memory::look_up(Flow& f, Port& p) {
     do f.serial = next_serial_++;
     while (f.serial == 0 || live_[f.serial & live_mask_].first != 0);
     live_[f.serial & live_mask_] = {f.serial, p.number};
-    const Looked sum = look_up_lines(f, p.number);
+    const Looked sum = look_up_lines(f, p);
+    (f.what.write ? stats_.l2_write_hits : stats_.l2_hits) += sum.present;
+    (f.what.write ? stats_.l2_write_misses : stats_.l2_misses) += sum.lines - sum.present;
+    stats_.l2_evictions += sum.victims;
     (f.what.write ? stats_.gm_write_bytes : stats_.gm_read_bytes) += f.what.bytes;
     stats_.hbm_write_bytes += sum.evicted;
     // What an eviction moves is paid by the transfer that caused it, as extra weight of its own bytes.

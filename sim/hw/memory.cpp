@@ -220,6 +220,21 @@ void Memory::move_until(Server s, Tick t) {
     }
 }
 
+// However the rates change, no segment moves faster than its cap.
+Tick Memory::soonest(int port) const {
+    const Port& p = ports_[static_cast<std::size_t>(port)];
+    Tick t = now();
+    if (p.count == 0) return t;  // not looked up yet
+    const Flow& f = p.ring[p.head];
+    std::size_t s = f.segment;
+    if (f.state == State::moving) {
+        t = std::max(t, f.updated + div_up(f.remaining, f.current().cap));
+        ++s;
+    }
+    for (; s < f.segments; ++s) t = std::max(t, f.part[s].ready) + div_up(f.part[s].bytes << kFractionBits, f.part[s].cap);
+    return t;
+}
+
 void Memory::settle(Server server, Fixed capacity) {
     auto& list = moving_[server];
     demands_.clear();

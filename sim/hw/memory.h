@@ -22,6 +22,7 @@ public:
     void warm(std::int64_t address, std::int64_t bytes);
 
     void submit(int port, const Transfer&) override;
+    Tick soonest(int port) const override;
     std::int64_t base_of(int launch, int tensor) const override { return bases_[static_cast<std::size_t>(launch)][static_cast<std::size_t>(tensor)]; }
     const MemoryStats& stats() const { return stats_; }
 
@@ -63,19 +64,40 @@ private:
         std::int64_t bytes = 0;     ///< asked for by the core
         std::int64_t moved = 0;     ///< through the server
         std::int64_t requests = 0;  ///< of the core
+        void add(const Kind& k) {
+            bytes += k.bytes;
+            moved += k.moved;
+            requests += k.requests;
+        }
     };
     struct Looked {
         Kind hit, miss, replaced;
-        std::int64_t evicted = 0;
+        std::int64_t lines = 0, present = 0, victims = 0, evicted = 0;
         Fixed turns = 0;  ///< port ticks spent waiting for other readers of the same lines
         bool miss_first = false;
+    };
+
+    /// The part of a line that a transfer asks for.
+    struct Piece {
+        std::int64_t first = 0, last = 0;
+        Kind asked;
+    };
+    /// Who reads: what is the same for all lines of a transfer.
+    struct Reader {
+        int port = 0;
+        Serial serial = 0;
+        std::uint32_t most_sharers = 1;
+        Fixed per_byte = 0;  ///< of port time
     };
 
     void on_timer();
     void on_end_of_tick();
     void look_up(Flow&, Port&);
-    Looked look_up_lines(Flow&, int port);
-    void count_read(const L2::Found&, Flow&, Looked&, const Kind& asked, Fixed line_port, int port);
+    Looked look_up_lines(Flow&, const Port&);
+    Piece piece(std::int64_t first, std::int64_t last) const;
+    Fixed use_line(L2::Line&, bool fetched, Flow&, const Reader&, const Kind& asked);
+    L2::Line* miss_line(std::int64_t line, const Piece&, const Flow&, Looked&);
+    void write_line(std::int64_t line, const Piece&, const Flow&, Looked&);
     void add_segment(Flow&, Server, Track, const Kind&, Fixed turns, Fixed weight, Tick latency);
     std::int64_t requests(std::int64_t first, std::int64_t last) const;
     void advance(Port&, Tick);

@@ -12,12 +12,7 @@ constexpr std::int64_t kSilentSteps = 50'000'000;
 }  // namespace
 
 ScalarUnit::ScalarUnit(sc_core::sc_module_name name, CoreState& core, std::vector<Unit*> units, const DeviceMemory& device)
-    : sc_module(name), core_(core), units_(std::move(units)), device_(device) {
-    SC_HAS_PROCESS(ScalarUnit);
-    SC_METHOD(run);
-    sensitive << wake_;
-    dont_initialize();
-}
+    : sc_module(name), core_(core), units_(std::move(units)), device_(device) {}
 
 void ScalarUnit::begin_launch(Tick start, Tick first_instruction, std::unique_ptr<InstrSource> source) {
     if (counted_) stats_.idle += start - accounted_end_;
@@ -39,14 +34,6 @@ void ScalarUnit::end_launch(Tick end) {
     accounted_end_ = end;
 }
 
-void ScalarUnit::run() {
-    guarded(core_.recorder, [this] {
-        armed_ = kNever;
-        if (core_.step_aside()) return wake_at(now());
-        advance(now());
-    });
-}
-
 void ScalarUnit::advance(Tick t) {
     if (finished_) return;
     if (blocked_ == Blocked::room && core_.wants_room != isa::Pipe::all) return;  // woken for another reason
@@ -61,9 +48,9 @@ void ScalarUnit::advance(Tick t) {
         }
         blocked_ = Blocked::no;
     }
-    while (!core_.recorder.stopped() && do_work(t)) {
+    while (!core_.stopped() && do_work(t)) {
         if (++silent_ <= kSilentSteps) continue;
-        core_.recorder.fault(about(isa::Code::deadlock, core_, current(),
+        core_.fault(about(isa::Code::deadlock, core_, current(),
                                    "the scalar unit ran " + std::to_string(kSilentSteps) + " steps without any pipe making progress; bound the loop", t));
     }
 }
@@ -148,7 +135,7 @@ void ScalarUnit::fill_transfer(Unit& u, Entry& e, const isa::BoundInstr& b) {
     const timing::TransferCost cost = timing::transfer_cost(core_.chip, b, base);
     const I size = device_.tensors[static_cast<std::size_t>(core_.task.tensors[static_cast<std::size_t>(gm->object)])].size;
     if (cost.bytes > 0 && (cost.gm.start < 0 || cost.gm.end() > size)) {
-        core_.recorder.fault(about(isa::Code::out_of_bounds, core_, b.instr,
+        core_.fault(about(isa::Code::out_of_bounds, core_, b.instr,
                                    std::string(isa::desc(b.instr->op).name) + " touches bytes " + std::to_string(cost.gm.start) + " to " +
                                        std::to_string(cost.gm.end()) + " of tensor '" + core_.task.program->tensors[static_cast<std::size_t>(gm->object)].name +
                                        "', which has " + std::to_string(size) + "; bound the tile by the tensor's extents",
@@ -198,7 +185,7 @@ bool ScalarUnit::check_id(const isa::BoundInstr& b, const isa::SyncT<I>& s) {
     if (b.instr->op == isa::Op::barrier) return true;
     const I limit = cross_core ? core_.chip.cross.ids : core_.flags.ids();
     if (s.id >= 0 && s.id < limit) return true;
-    core_.recorder.fault(about(isa::Code::event_id, core_, b.instr,
+    core_.fault(about(isa::Code::event_id, core_, b.instr,
                                std::string(isa::desc(b.instr->op).name) + " uses id " + std::to_string(s.id) + "; the chip has ids 0 to " +
                                    std::to_string(limit - 1) + (cross_core ? " for cross-core flags" : " for each pair of pipes"),
                                time_));
@@ -247,7 +234,7 @@ bool ScalarUnit::own_sync(const isa::BoundInstr& b, const isa::SyncT<I>& s, Tick
         case isa::Op::wait_flag: {
             FlagBank::Flag& f = core_.flags.at(s.src, s.dst, s.id);
             if (!f.set) {
-                f.waiting = this;
+                f.waiting = true;
                 return block(Blocked::flag);
             }
             if (f.seen > t) {
@@ -259,9 +246,13 @@ bool ScalarUnit::own_sync(const isa::BoundInstr& b, const isa::SyncT<I>& s, Tick
             say(EventKind::wait_flag, b, time_, time_, core_.flags.flow(me, s.src, s.dst, s.id, f.sets));
             return true;
         }
-        case isa::Op::cross_set: cross->set(me, s.id, s.mode, b.instr); return true;
+        case isa::Op::cross_set:
+            if (!core_.with_chip(isa::Pipe::s)) return false;
+            cross->set(me, s.id, s.mode, b.instr);
+            return true;
         case isa::Op::cross_wait:
-            if (!cross->take(me, s.id, this)) return block(Blocked::cross);
+            if (!core_.with_chip(isa::Pipe::s)) return false;
+            if (!core_.take_cross(*cross[0], s.id, isa::Pipe::s, this)) return block(Blocked::cross);
             if (order) order->on_cross_wait(me, isa::Pipe::s, s.id);
             return true;
         default: return true;  // a barrier on the scalar unit: it is in order anyway
@@ -282,7 +273,7 @@ bool ScalarUnit::barrier_all(const isa::BoundInstr& b, Tick t) {
 }
 
 void ScalarUnit::pipes_idle() {
-    if (blocked_ == Blocked::idle_pipes) wake_at(now());
+    if (blocked_ == Blocked::idle_pipes) wake_at(core_.time);
 }
 
 bool ScalarUnit::load(Tick t) {
@@ -290,7 +281,7 @@ bool ScalarUnit::load(Tick t) {
     const isa::Load& l = *work_.load;
     const isa::Program& p = *core_.task.program;
     if (auto d = check_load(p, core_.ref, core_.task.tensors, device_, l, work_.index)) {
-        core_.recorder.fault(std::move(*d));
+        core_.fault(std::move(*d));
         return false;
     }
     if (core_.effects) core_.effects->collect();
@@ -298,13 +289,6 @@ bool ScalarUnit::load(Tick t) {
     loaded_ = read_control(tensor, p.tensors[static_cast<std::size_t>(l.tensor)].dtype, work_.index);
     spend(to_ticks(core_.chip.issue.load));
     return true;
-}
-
-void ScalarUnit::wake_at(Tick t) {
-    if (t >= armed_) return;
-    armed_ = t;
-    if (t <= now()) wake_.notify(sc_core::SC_ZERO_TIME);
-    else wake_.notify(until(t));
 }
 
 std::string ScalarUnit::blocked_on() const {

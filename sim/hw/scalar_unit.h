@@ -25,7 +25,7 @@ public:
     std::string blocked_on() const;
     const isa::Instr* current() const { return work_.kind == Work::Kind::issue ? work_.instr->instr : nullptr; }
 
-    void wake_at(Tick) override;
+    void wake_at(Tick t) override { core_.wake(isa::Pipe::s, t); }
     /// Runs as far as it can at tick t.
     void advance(Tick);
     /// All pipes are empty.
@@ -33,7 +33,6 @@ public:
 
 private:
     enum class Blocked : std::uint8_t { no, room, flag, idle_pipes, cross };
-    void run();
     bool do_work(Tick);
     bool issue(const isa::BoundInstr&, Tick);
     bool issue_sync(const isa::BoundInstr&, const isa::SyncT<std::int64_t>&, Tick);
@@ -66,8 +65,6 @@ private:
     Tick accounted_end_ = 0;
     bool counted_ = false;
     PipeStats stats_;
-    Tick armed_ = kNever;
-    sc_core::sc_event wake_;
 
     /// Latest unit-flag instructions on an accumulator, as counts of their pipe.
     struct Accumulator {

@@ -6,20 +6,8 @@
 namespace sfumato::sim::hw {
 
 Unit::Unit(sc_core::sc_module_name name, isa::Pipe pipe, CoreState& core)
-    : sc_module(name), pipe_(pipe), core_(core), depth_(static_cast<std::size_t>(std::max<std::int64_t>(1, core.chip.issue.depth[static_cast<std::size_t>(pipe)]))) {
-    SC_HAS_PROCESS(Unit);
-    SC_METHOD(run);
-    sensitive << wake_;
-    dont_initialize();
-}
-
-void Unit::run() {
-    guarded(core_.recorder, [this] {
-        armed_ = kNever;
-        if (core_.step_aside()) return wake_at(now());
-        step(now());
-    });
-}
+    : sc_module(name), pipe_(pipe), port_(core.ref.ordinal * isa::kPipeCount + static_cast<int>(pipe)), core_(core),
+      depth_(static_cast<std::size_t>(std::max<std::int64_t>(1, core.chip.issue.depth[static_cast<std::size_t>(pipe)]))) {}
 
 // The heart of the model: complete what has finished, then start what may start, until neither is possible at this tick.
 void Unit::step(Tick t) {
@@ -27,18 +15,18 @@ void Unit::step(Tick t) {
     stepping_ = true;
     const bool was_idle = idle();
     do {
-        while (!core_.recorder.stopped() && (retire(t) || start_next(t))) {
+        while (!core_.stopped() && (retire(t) || start_next(t))) {
         }
     } while (core_.scalar_has_room(pipe_, t));
     stepping_ = false;
     if (!flying_.empty() && flying_[0].kind == Entry::Kind::work && ends_matter()) ready_ = std::min(ready_, flying_[0].end);
-    if (ready_ != kNever) wake_at(ready_);
+    if (ready_ != kNever) core_.wake(pipe_, ready_);
     if (!was_idle && idle()) core_.unit_idle();
 }
 
 // Ends of local work are known in advance; the process wakes for them only when something depends on them.
 bool Unit::ends_matter() const {
-    if (markers_ > 0 || queue_.empty() || core_.effects || core_.recorder.listening() || transfers_ > 0) return true;
+    if (markers_ > 0 || queue_.empty() || core_.values || core_.recorder.listening() || transfers_ > 0) return true;
     const Entry& head = queue_[0];
     return head.kind == Entry::Kind::barrier || head.unit_flag || flying_[0].unit_flag || working_ >= static_cast<std::size_t>(head.outstanding);
 }
@@ -58,6 +46,7 @@ bool Unit::retire(Tick t) {
             complete(e, t);
             break;
         default:
+            if (e.kind == Entry::Kind::cross_set && !core_.with_chip(pipe_)) return false;
             --markers_;
             fire(e, t);
     }
@@ -91,7 +80,7 @@ bool Unit::start_next(Tick t) {
             ++markers_;
             flying_.push() = e;
     }
-    dequeue();
+    queue_.pop();
     return true;
 }
 
@@ -102,6 +91,7 @@ bool Unit::start_work(const Entry& e, Tick t) {
     }
     if (e.unit_flag && core_.flagged[static_cast<std::size_t>(pipe_ == isa::Pipe::m ? isa::Pipe::fix : isa::Pipe::m)] < e.after) return false;
     if (working_ >= static_cast<std::size_t>(e.outstanding)) return false;
+    if (e.kind == Entry::Kind::transfer && !core_.with_chip(pipe_)) return false;
     const Tick stalled = account(t, &e);
     line(e).stalled += stalled;
     begin_work(e, t);
@@ -113,7 +103,10 @@ void Unit::begin_work(const Entry& queued, Tick t) {
     e = queued;
     e.begin = t;
     ++working_;
-    if (core_.effects) core_.effects->started(core_.ref.ordinal, pipe_, bound_[working_ - 1], t);
+    if (core_.effects) {
+        if (auto fault = core_.effects->started(core_.ref.ordinal, pipe_, bound_[core_.values ? working_ - 1 : 0])) core_.fault(std::move(*fault));
+        if (!core_.values) bound_.pop();  // needed no more
+    }
     if (e.kind == Entry::Kind::work) {
         free_ = t + e.local.occupy;
         e.end = last_end_ = std::max(last_end_, free_ + e.local.latency);  // in order
@@ -123,14 +116,15 @@ void Unit::begin_work(const Entry& queued, Tick t) {
     free_ = t + o.interval;
     ++transfers_;
     o.transfer.first = t + o.start;
-    memory->submit(core_.ref.ordinal * isa::kPipeCount + static_cast<int>(pipe_), o.transfer);
+    core_.horizon = std::min(core_.horizon, o.transfer.first);
+    memory->submit(port_, o.transfer);
     orders_.pop();
 }
 
 bool Unit::take_flag(const Entry& e, Tick t) {
     FlagBank::Flag& f = core_.flags.at(e.src, e.dst, e.id);
     if (!f.set) {
-        f.waiting = this;
+        f.waiting = true;
         return false;
     }
     if (f.seen > t) {
@@ -148,7 +142,7 @@ bool Unit::take_flag(const Entry& e, Tick t) {
 }
 
 bool Unit::take_cross(const Entry& e, Tick t) {
-    if (!cross->take(core_.ref.ordinal, e.id, this)) return false;
+    if (!core_.with_chip(pipe_) || !core_.take_cross(*cross[0], e.id, pipe_, this)) return false;
     const Tick stalled = account(t, &e);
     LineStats& l = line(e);
     ++l.count;
@@ -184,8 +178,8 @@ void Unit::fire(const Entry& e, Tick t) {
 void Unit::complete(const Entry& e, Tick end) {
     account(std::max(end, accounted_), nullptr);
     --working_;
-    if (core_.effects) {
-        core_.effects->completed(core_.ref.ordinal, pipe_, bound_[0], end);
+    if (core_.values) {
+        core_.effects->completed(core_.ref.ordinal, pipe_, bound_[0]);
         bound_.pop();
     }
     const std::int64_t bytes = e.local.bytes;
@@ -219,8 +213,6 @@ Tick Unit::account(Tick until, const Entry* waiting) {
     return stalled;
 }
 
-void Unit::dequeue() { queue_.pop(); }
-
 std::int64_t Unit::arrow(const Entry& e) const {
     if (!core_.recorder.listening()) return -1;
     return core_.flags.flow(core_.ref.ordinal, e.src, e.dst, e.id, core_.flags.at(e.src, e.dst, e.id).sets);
@@ -228,7 +220,7 @@ std::int64_t Unit::arrow(const Entry& e) const {
 
 void Unit::pushed(const Entry& e, const isa::BoundInstr* bound) {
     if (core_.effects && (e.kind == Entry::Kind::work || e.kind == Entry::Kind::transfer)) bound_.push() = *bound;
-    if (queue_.size() == 1 && !stepping_) wake_at(std::max(e.issued, now()));
+    if (queue_.size() == 1 && !stepping_) core_.wake(pipe_, e.issued);
 }
 
 void Unit::begin_launch(Tick t) {
@@ -242,15 +234,7 @@ void Unit::end_launch(Tick end) { account(end, nullptr); }
 
 void Unit::transfer_done() {
     ++done_;
-    wake_at(now());
-}
-
-void Unit::wake_at(Tick t) {
-    if (t >= armed_) return;
-    armed_ = t;
-    const Tick present = now();
-    if (t <= present) wake_.notify(sc_core::SC_ZERO_TIME);
-    else wake_.notify(until(t));
+    core_.wake(pipe_, now());
 }
 
 LineStats& Unit::line(const Entry& e) {

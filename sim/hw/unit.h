@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One pipe of a core. It takes instructions from its queue in order, starts them when flags, barriers and resources allow, and completes them in
-// order. Everything that decides when an instruction may start is in Unit::step.
+// order. Everything that decides when an instruction may start is in Unit::step. Its core calls it when the agenda says so.
 #include <vector>
 
 #include "sim/hw/core_if.h"
@@ -81,12 +81,15 @@ public:
     const PipeStats& stats() const { return stats_; }
     isa::Pipe pipe() const { return pipe_; }
 
+    /// Completes what has finished and starts what may start at this tick.
+    void step(Tick);
+    /// Transfers are in flight: from outside the pipe is not woken before this tick.
+    Tick soonest() const { return transfers_ == 0 ? kNever : done_ > 0 ? now() : memory->soonest(port_); }
+
     void transfer_done() override;
-    void wake_at(Tick) override;
+    void wake_at(Tick t) override { core_.wake(pipe_, t); }
 
 private:
-    void run();
-    void step(Tick);
     bool retire(Tick);
     bool start_next(Tick);
     bool start_work(const Entry&, Tick);
@@ -97,13 +100,13 @@ private:
     void fire(const Entry&, Tick);
     void complete(const Entry&, Tick end);
     Tick account(Tick until, const Entry*);
-    void dequeue();
     std::int64_t arrow(const Entry&) const;
     bool ends_matter() const;
     void say(EventKind, const Entry&, Tick begin, Tick end, std::int64_t flow = -1, std::int64_t bytes = 0);
     LineStats& line(const Entry&);
 
     isa::Pipe pipe_;
+    int port_;
     CoreState& core_;
     std::size_t depth_;
     Ring<Entry> queue_, flying_;
@@ -119,8 +122,6 @@ private:
     Tick accounted_ = 0;
     bool counted_ = false, stepping_ = false;
     PipeStats stats_;
-    Tick armed_ = kNever;
-    sc_core::sc_event wake_;
 };
 
 }  // namespace sfumato::sim::hw

@@ -41,7 +41,8 @@ std::string vadd(const std::string& rest) { return "vadd dst=UB:b src0=UB:a src1
 }  // namespace
 
 TEST_CASE("G: a vector instruction has at most 255 repeats, more elements take counter mode") {
-    const std::string normal = "vabs dst=UB src0=UB mode=normal mask_lo=0xffffffffffffffff dst_block=1 src0_block=1 dst_repeat=1 src0_repeat=1 repeats=";
+    const std::string normal =
+        "vabs dst=UB src0=UB mode=normal mask_lo=0xffffffffffffffff dst_block=1 src0_block=1 dst_repeat=1 src0_repeat=1 repeats=";
     accepted(normal + "255");
     refused(normal + "256", "repeats is 256, allowed is 0 to 255; use a second instruction or mask mode counter");
     accepted("vabs dst=UB src0=UB count=16320 " + kUnary);  // 255 x 64
@@ -77,11 +78,11 @@ TEST_CASE("G: block and repeat strides fit their fields") {
 }
 
 TEST_CASE("G: in-place work overlaps exactly or not at all") {
-    accepted("vadd dst=UB:a src0=UB:a src1=UB:b count=256" + kStrides);                                           // offset 0
-    refused("vadd dst=UB:a+32 src0=UB:a src1=UB:b count=256" + kStrides, "they overlap in part");               // offset 32 bytes
+    accepted("vadd dst=UB:a src0=UB:a src1=UB:b count=256" + kStrides);                            // offset 0
+    refused("vadd dst=UB:a+32 src0=UB:a src1=UB:b count=256" + kStrides, "they overlap in part");  // offset 32 bytes
     refused("vadd dst=UB:a src0=UB:a+32 src1=UB:b count=256" + kStrides, "they overlap in part");
     refused("vadd dst=UB:a src0=UB:b src1=UB:a+32 count=256" + kStrides, "src1 (bytes 32 to");
-    accepted("vadd dst=UB:a+1024 src0=UB:a src1=UB:b count=256" + kStrides);                                      // next to each other
+    accepted("vadd dst=UB:a+1024 src0=UB:a src1=UB:b count=256" + kStrides);  // next to each other
     // one block read by every repeat: the second repeat would read what the first wrote
     refused("vadd dst=UB:a src0=UB:a src1=UB:b count=128 dst_block=1 src0_block=1 src1_block=1 dst_repeat=8 src0_repeat=0 src1_repeat=8",
             "a later repeat would read what an earlier repeat wrote");
@@ -93,9 +94,11 @@ TEST_CASE("G: in-place work overlaps exactly or not at all") {
 }
 
 TEST_CASE("A26: a widening conversion in place is refused, a narrowing one at the same address is legal") {
-    refused("vconv dst=UB:a src0=UB:a dtype=f16 dst_dtype=f32 count=256 dst_block=1 src0_block=1 dst_repeat=8 src0_repeat=4", "the destination type is wider");
+    refused("vconv dst=UB:a src0=UB:a dtype=f16 dst_dtype=f32 count=256 dst_block=1 src0_block=1 dst_repeat=8 src0_repeat=4",
+            "the destination type is wider");
     accepted("vconv dst=UB:a src0=UB:a dtype=f32 dst_dtype=f16 count=256 dst_block=1 src0_block=1 dst_repeat=4 src0_repeat=8");
-    refused("vconv dst=UB:a+64 src0=UB:a dtype=f32 dst_dtype=f16 count=256 dst_block=1 src0_block=1 dst_repeat=4 src0_repeat=8", "they overlap in part");
+    refused("vconv dst=UB:a+64 src0=UB:a dtype=f32 dst_dtype=f16 count=256 dst_block=1 src0_block=1 dst_repeat=4 src0_repeat=8",
+            "they overlap in part");
 }
 
 TEST_CASE("G and B21: event ids are 0 to 7 on the split cores and 0 to 3 on the first generation") {
@@ -112,8 +115,9 @@ TEST_CASE("G and B21: event ids are 0 to 7 on the split cores and 0 to 3 on the 
 
 TEST_CASE("B20: a flag set for one pair of pipes and awaited for another is refused with both pairs") {
     const std::string e = said("set_flag src=S dst=MTE3 id=1\nwait_flag src=MTE3 dst=MTE1 id=1", "aic");
-    CHECK_THAT(e, Catch::Contains("error[flag_balance]: set_flag: flag 1 of the pair S to MTE3 is set but never waited for; a wait with this id names the pair "
-                                  "MTE3 to MTE1, both ends must name the same pair"));
+    CHECK_THAT(e, Catch::Contains(
+                      "error[flag_balance]: set_flag: flag 1 of the pair S to MTE3 is set but never waited for; a wait with this id names the pair "
+                      "MTE3 to MTE1, both ends must name the same pair"));
     CHECK_THAT(e, Catch::Contains("flag 1 of the pair MTE3 to MTE1 is waited for but never set"));
     CHECK_THAT(said("set_flag src=V dst=MTE3"), Catch::Contains("add the wait or remove the set"));
     CHECK_THAT(said("wait_flag src=V dst=MTE3"), Catch::Contains("add the set or remove the wait"));
@@ -173,19 +177,25 @@ TEST_CASE("G: the fix-pipe drains at most 4095 columns, and 8192 rows to ND or 6
 
 TEST_CASE("G: row copies have at most 4095 rows of 65535 blocks with gaps of 65535 blocks") {
     const auto load = [](const std::string& f) { return "mov_gm_ub dst=UB src=GM:x dtype=f16 " + f; };
-    edge(load("rows=4095 cols=16 dst_pitch=16 src_pitch=16"), load("rows=4096 cols=16 dst_pitch=16 src_pitch=16"), "rows is 4096, allowed is 0 to 4095");
+    edge(load("rows=4095 cols=16 dst_pitch=16 src_pitch=16"), load("rows=4096 cols=16 dst_pitch=16 src_pitch=16"),
+         "rows is 4096, allowed is 0 to 4095");
     edge(load("rows=1 cols=1048560"), load("rows=1 cols=1048561"), "a row has 2097122 bytes, allowed is 0 to 2097120");
-    edge(load("rows=2 cols=16 src_pitch=16 dst_pitch=1048576"), load("rows=2 cols=16 src_pitch=16 dst_pitch=1048592"), "dst_pitch leaves a gap of 2097152 bytes between rows, allowed is 0 to 2097120");
-    edge(load("rows=2 cols=16 dst_pitch=16 src_pitch=2147483663"), load("rows=2 cols=16 dst_pitch=16 src_pitch=2147483664"), "src_pitch leaves a gap of 4294967296 bytes");
+    edge(load("rows=2 cols=16 src_pitch=16 dst_pitch=1048576"), load("rows=2 cols=16 src_pitch=16 dst_pitch=1048592"),
+         "dst_pitch leaves a gap of 2097152 bytes between rows, allowed is 0 to 2097120");
+    edge(load("rows=2 cols=16 dst_pitch=16 src_pitch=2147483663"), load("rows=2 cols=16 dst_pitch=16 src_pitch=2147483664"),
+         "src_pitch leaves a gap of 4294967296 bytes");
 }
 
 TEST_CASE("G: the ND to NZ copy has at most 16384 rows of 65535 elements") {
     const auto copy = [](const std::string& f) { return "mov_gm_l1_nz dst=L1 src=GM:x dtype=f16 " + f; };
-    edge(copy("rows=16384 cols=16 src_pitch=16 dst_pitch=16384"), copy("rows=16385 cols=16 src_pitch=16 dst_pitch=16384"), "rows is 16385, allowed is 0 to 16384", "aic");
+    edge(copy("rows=16384 cols=16 src_pitch=16 dst_pitch=16384"), copy("rows=16385 cols=16 src_pitch=16 dst_pitch=16384"),
+         "rows is 16385, allowed is 0 to 16384", "aic");
     edge(copy("rows=1 cols=65535 dst_pitch=16"), copy("rows=1 cols=65536 dst_pitch=16"), "cols is 65536, allowed is 0 to 65535", "aic");
-    edge(copy("rows=2 cols=16 src_pitch=65535 dst_pitch=16"), copy("rows=2 cols=16 src_pitch=65536 dst_pitch=16"), "src_pitch is 65536, allowed is 0 to 65535", "aic");
+    edge(copy("rows=2 cols=16 src_pitch=65535 dst_pitch=16"), copy("rows=2 cols=16 src_pitch=65536 dst_pitch=16"),
+         "src_pitch is 65536, allowed is 0 to 65535", "aic");
     refused(copy("rows=2 cols=16 src_pitch=16 dst_pitch=16400"), "dst_pitch is 16400, allowed is 0 to 16384", "aic");
-    refused(copy("rows=2 cols=16 src_pitch=16 dst_pitch=24"), "dst_pitch is 24 rows, a pitch of an NZ matrix is a multiple of 16 rows; use 32", "aic");
+    refused(copy("rows=2 cols=16 src_pitch=16 dst_pitch=24"), "dst_pitch is 24 rows, a pitch of an NZ matrix is a multiple of 16 rows; use 32",
+            "aic");
     refused(copy("rows=20 cols=32 src_pitch=32 dst_pitch=16"), "dst_pitch is 16 but the matrix has 20 rows", "aic");
 }
 
@@ -223,8 +233,10 @@ TEST_CASE("G: the number of blocks of a launch is not limited by the program") {
 
 TEST_CASE("D06: a constant misaligned offset names instruction, buffer, element and byte; an aligned one passes") {
     const auto at = [](const std::string& offset) { return "vadd dst=UB:b src0=UB:a+" + offset + " src1=UB:a+" + offset + " count=64" + kStrides; };
-    refused(at("4"), "error[alignment]: vadd: src0 starts at element 1 (byte 4) of buffer 'a', whose accesses in UB start at multiples of 32 bytes (8 elements of "
-                     "f32); nearest are elements 0 and 8");
+    refused(
+        at("4"),
+        "error[alignment]: vadd: src0 starts at element 1 (byte 4) of buffer 'a', whose accesses in UB start at multiples of 32 bytes (8 elements of "
+        "f32); nearest are elements 0 and 8");
     accepted(at("32"));
     // provable without knowing the loop counter
     CHECK_THAT(said("loop i < m {\n" + at("64*i + 4") + "\n}"), Catch::Contains("src0 starts 4 bytes after a multiple of 32 bytes in buffer 'a'"));
@@ -233,11 +245,14 @@ TEST_CASE("D06: a constant misaligned offset names instruction, buffer, element 
 
 TEST_CASE("D12: a tile in L0A or L0B that is less than a 512-byte box is refused") {
     const auto tile = [](const char* space, int bytes) {
-        return to_text(verify(parse_program(".program t\n.buffer tile " + std::string(space) + " f16 [] slots 1 slot_bytes " + std::to_string(bytes) + " base 0\n", "t"),
-                              tests::chip_910b()));
+        return to_text(
+            verify(parse_program(
+                       ".program t\n.buffer tile " + std::string(space) + " f16 [] slots 1 slot_bytes " + std::to_string(bytes) + " base 0\n", "t"),
+                   tests::chip_910b()));
     };
-    CHECK_THAT(tile("L0A", 256), Catch::Contains("buffer 'tile' (L0A) has slots of 256 bytes, the matrix unit works in boxes of 512 bytes (16 rows); give the tile its "
-                                                 "physical size 512"));
+    CHECK_THAT(tile("L0A", 256),
+               Catch::Contains("buffer 'tile' (L0A) has slots of 256 bytes, the matrix unit works in boxes of 512 bytes (16 rows); give the tile its "
+                               "physical size 512"));
     CHECK(tile("L0A", 512) == "");
     CHECK_THAT(tile("L0B", 768), Catch::Contains("physical size 1024"));
     CHECK_THAT(tile("L0C", 512), Catch::Contains("boxes of 1024 bytes"));
@@ -247,7 +262,8 @@ TEST_CASE("D14: a store that is larger than its source is refused") {
     accepted("mov_ub_gm dst=GM:x src=UB:a dtype=f32 rows=32 cols=256 src_pitch=256 dst_pitch=256");
     refused("mov_ub_gm dst=GM:x src=UB:a dtype=f32 rows=64 cols=256 src_pitch=256 dst_pitch=256",
             "error[out_of_bounds]: mov_ub_gm: reads bytes 0 to 65536 of buffer 'a' (UB), which has 32768 bytes");
-    refused("fix_l0c_gm dst=GM:x src=L0C:acc dst_dtype=f32 rows=256 cols=256 src_pitch=256 dst_pitch=256", "reads bytes 0 to 262144 of buffer 'acc'", "aic");
+    refused("fix_l0c_gm dst=GM:x src=L0C:acc dst_dtype=f32 rows=256 cols=256 src_pitch=256 dst_pitch=256", "reads bytes 0 to 262144 of buffer 'acc'",
+            "aic");
 }
 
 TEST_CASE("D15: a size that a tail made negative is refused by name") {

@@ -238,7 +238,8 @@ TEST_CASE("D11: M of 1 to 250, N of 5 and 17 and K = 100 all compile and give th
             for (const std::int64_t m : {1, 5, 8, 17, 40, 100, 250})
                 for (const std::int64_t n : {5, 17}) {
                     INFO(name << " " << level << " " << m << " x " << n);
-                    const KernelRun r = run_kernel({.kernel = "matmul_bias_relu", .chip = name, .shape = {{"m", m}, {"n", n}, {"k", 100}}, .level = level});
+                    const KernelRun r =
+                        run_kernel({.kernel = "matmul_bias_relu", .chip = name, .shape = {{"m", m}, {"n", n}, {"k", 100}}, .level = level});
                     CHECK(r.result.diagnostics.empty());
                     CHECK(r.wrong == "");
                 }
@@ -280,6 +281,7 @@ TEST_CASE("A13: two products of one kernel are checked against L0B together, and
         FAIL("two operands were placed one by one");
     } catch (const isa::Rejected& r) {
         REQUIRE(r.diagnostics.size() == 1);
-        CHECK_THAT(isa::to_text(r.diagnostics[0]), Catch::Contains("L0B needs 98,304 B of 65,536 B") && Catch::Contains("t1_l0b") && Catch::Contains("t2_l0b"));
+        CHECK_THAT(isa::to_text(r.diagnostics[0]),
+                   Catch::Contains("L0B needs 98,304 B of 65,536 B") && Catch::Contains("t1_l0b") && Catch::Contains("t2_l0b"));
     }
 }

@@ -192,8 +192,7 @@ TEST_CASE("Two products of one loop share the tile they have in common") {
         Array x = random_array(DType::f16, {40, 100}, 9), g = random_array(DType::f16, {100, 50}, 10), u = random_array(DType::f16, {100, 50}, 11);
         Array p = empty_array(DType::f32, {40, 50}), q = empty_array(DType::f32, {40, 50});
         run(two_products, chip, Tile3{32, 32, 32}, {&x, &g, &u, &p, &q});
-        compare(
-            p, products(x, g), 0, 2e-5);
+        compare(p, products(x, g), 0, 2e-5);
         compare(
             q, [&](std::size_t i) { return std::max(0.0, products(x, u)(i)); }, 0, 2e-5);
     }
@@ -220,8 +219,6 @@ TEST_CASE("A product without a loop starts from its bias") {
         Array c = empty_array(DType::f32, {20, 50});
         run(one_product, chip, Tile3{16, 32, 32}, {&a, &b, &bias, &c});
         compare(
-            c,
-            [&](std::size_t i) { return products(a, b)(i) + bias.values[i % 50]; },
-            0, 1e-5);
+            c, [&](std::size_t i) { return products(a, b)(i) + bias.values[i % 50]; }, 0, 1e-5);
     }
 }

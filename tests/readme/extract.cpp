@@ -27,7 +27,8 @@ int main(int argc, char** argv) try {
     std::vector<std::string> uses;
     for (const page::Block& b : page::read(argv[1])) {
         if (b.language != "cpp") continue;
-        if (b.name.empty()) throw std::runtime_error(std::string(argv[1]) + ":" + std::to_string(b.line) + ": a block of C++ without a name is not tested");
+        if (b.name.empty())
+            throw std::runtime_error(std::string(argv[1]) + ":" + std::to_string(b.line) + ": a block of C++ without a name is not tested");
         if (programs.empty() || programs.back().first != b.name) {
             programs.emplace_back(b.name, "");
             uses.push_back(b.uses);
@@ -37,12 +38,14 @@ int main(int argc, char** argv) try {
     for (std::size_t i = 0; i < programs.size(); ++i) {
         const auto& [name, text] = programs[i];
         const std::string code = without_includes(text, includes);
-        body += "namespace " + name + " {\n" + (uses[i].empty() ? "" : "using namespace " + uses[i] + ";\n") + "#line 1 \"" + name + ".cpp\"\n" + code + "}  // namespace " + name + "\n";
+        body += "namespace " + name + " {\n" + (uses[i].empty() ? "" : "using namespace " + uses[i] + ";\n") + "#line 1 \"" + name + ".cpp\"\n" +
+                code + "}  // namespace " + name + "\n";
         if (code.find("int main()") != std::string::npos) list += "    {\"" + name + "\", &" + name + "::main},\n";
     }
     std::ofstream out(argv[2]);
-    out << includes << "#include <string>\n#include <utility>\n#include <vector>\n" << body
-        << "std::vector<std::pair<std::string, int (*)()>> " << argv[3] << "() {\n    return {\n" << list << "    };\n}\n";
+    out << includes << "#include <string>\n#include <utility>\n#include <vector>\n"
+        << body << "std::vector<std::pair<std::string, int (*)()>> " << argv[3] << "() {\n    return {\n"
+        << list << "    };\n}\n";
     return out ? 0 : 1;
 } catch (const std::exception& e) {
     std::cerr << e.what() << "\n";

@@ -44,8 +44,9 @@ std::string normal(const std::string& line, bool exact) {
             continue;
         }
         out += '#';
-        while (i + 1 < line.size() && (std::isalnum(static_cast<unsigned char>(line[i + 1])) || ((line[i + 1] == '.' || line[i + 1] == ',' || line[i + 1] == '-') &&
-                                       i + 2 < line.size() && std::isdigit(static_cast<unsigned char>(line[i + 2])))))
+        while (i + 1 < line.size() && (std::isalnum(static_cast<unsigned char>(line[i + 1])) ||
+                                       ((line[i + 1] == '.' || line[i + 1] == ',' || line[i + 1] == '-') && i + 2 < line.size() &&
+                                        std::isdigit(static_cast<unsigned char>(line[i + 2])))))
             ++i;
     }
     return out;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The layer table of docs/architecture.md as data, checked against every #include in the tree.
-#include <catch2/catch.hpp>
 #include <algorithm>
+#include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 #include <map>

@@ -46,8 +46,8 @@ struct Sweep {
         ++wrong;
         std::string shape;
         for (const auto& [name, value] : plan.shape) shape += " " + name + "=" + std::to_string(value);
-        UNSCOPED_INFO(chip.name << " " << plan.kernel << " " << plan.level << " " << isa::name(plan.dtype) << shape << " stages " << plan.stages << ": "
-                                << what << " " << run.wrong << " " << isa::to_text(run.result.diagnostics));
+        UNSCOPED_INFO(chip.name << " " << plan.kernel << " " << plan.level << " " << isa::name(plan.dtype) << shape << " stages " << plan.stages
+                                << ": " << what << " " << run.wrong << " " << isa::to_text(run.result.diagnostics));
     }
 
     /// The chosen tiling, then a small one with 1, 2 and 3 stages; stages that change nothing are not run again.

@@ -31,7 +31,8 @@ inline constexpr const char* kVerdictHeader =
     ".buffer bias BT f32 [256] slots 1 slot_bytes 1024 base 0\n";
 
 inline isa::Program program_of(const std::string& statements, const std::string& kind) {
-    const std::string header = kind == "core" ? ".program t\n.param m\n.tensor x f16 [m, 64] inout\n" : kVerdictHeader;  // its buffers are a split core's
+    const std::string header =
+        kind == "core" ? ".program t\n.param m\n.tensor x f16 [m, 64] inout\n" : kVerdictHeader;  // its buffers are a split core's
     return isa::parse_program(header + (".section " + kind + "\n") + statements + "\n", "t.sfa");
 }
 

@@ -116,10 +116,8 @@ private:
     void draw(std::int32_t& v) { v = random_.below(3) - 1; }
     void draw(std::uint64_t& v) { v = random_.chance(30) ? 0 : random_.bits(); }
     template <class E>
-        requires std::is_enum_v<E>
-    void draw(E& e) {
-        e = any<E>();
-    }
+    requires std::is_enum_v<E>
+    void draw(E& e) { e = any<E>(); }
 
     isa::Instr instruction(isa::Op op) {
         isa::Instr i;

@@ -36,8 +36,8 @@ Program writer(int cores, std::int64_t bytes, std::int64_t chunk, int times = 1,
         b.loop(times, [&](Expr) {
             b.loop(bytes / chunk, [&](Expr i) {
                 auto& e = b.p.exprs;
-                b.copy(Op::mov_ub_gm, b.gm(x, e.add(e.mul(b.block_id(), b.num(bytes)), e.mul(i, b.num(chunk)))), b.at(u), 1, chunk / 4, DType::f32, 0, 0,
-                       cache);
+                b.copy(Op::mov_ub_gm, b.gm(x, e.add(e.mul(b.block_id(), b.num(bytes)), e.mul(i, b.num(chunk)))), b.at(u), 1, chunk / 4, DType::f32, 0,
+                       0, cache);
             });
         });
     });
@@ -121,7 +121,9 @@ TEST_CASE("reads and writes that mix lose the turnaround share of HBM") {
 TEST_CASE("L2 counts hits and misses by line and forgets the least used when it is full") {
     Chip chip = plain_chip();
     chip.l2.capacity = 64 * 512;
-    const auto memory = [&](std::int64_t lines, int times, Cache cache = Cache::normal) { return time_of(chip, reader(1, lines * 512, 512, times, cache)).memory; };
+    const auto memory = [&](std::int64_t lines, int times, Cache cache = Cache::normal) {
+        return time_of(chip, reader(1, lines * 512, 512, times, cache)).memory;
+    };
     // fits: one miss a line, hits afterwards
     CHECK(memory(64, 3).l2_misses == 64);
     CHECK(memory(64, 3).l2_hits == 2 * 64);

@@ -239,8 +239,12 @@ TEST_CASE("with ports that are never the limit a faster instruction never makes 
             change(c);
             CHECK(time_of(c, p, options()).makespan <= slow);
         };
-        faster([](Chip& c) { for (auto& w : c.vector) w.fill({2, 5, 20}); });
-        faster([](Chip& c) { for (auto& w : c.vector) w.fill({3, 5, 3}); });
+        faster([](Chip& c) {
+            for (auto& w : c.vector) w.fill({2, 5, 20});
+        });
+        faster([](Chip& c) {
+            for (auto& w : c.vector) w.fill({3, 5, 3});
+        });
         faster([](Chip& c) { c.paths.fill({32, 40, 8, 2, 2}); });
         faster([](Chip& c) { c.paths.fill({16, 0, 8, 2, 2}); });
         faster([](Chip& c) { c.flags.latency = 0; });

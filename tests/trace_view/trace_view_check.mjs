@@ -94,7 +94,10 @@ const server = http.createServer((q, r) => {
 });
 await new Promise(k => server.listen(0, '127.0.0.1', k));
 const base = `http://127.0.0.1:${server.address().port}`;
-const browser = await chromium.launch({ executablePath: chromiumPath, headless: true, args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'] });
+const flags = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+let browser;  // no sandbox: it needs user namespaces, which root in a container or a chroot lacks; only our own pages are opened
+try { browser = await chromium.launch({ executablePath: chromiumPath, headless: true, args: flags }); }
+catch (e) { console.error('chromium does not start: ' + e.message.split('\n').slice(0, 12).join('\n')); process.exit(2); }
 const shot = async (page, name) => { if (shotDir) { fs.mkdirSync(shotDir, { recursive: true }); await page.screenshot({ path: path.join(shotDir, name) }); } };
 
 try {

@@ -104,8 +104,10 @@ TEST_CASE("D06: an offset that becomes misaligned at run time faults") {
         const isa::Expr element = b.param("n");
         b.section(CoreKind::aiv, [&] { b.vector(Op::vdup, b.at(u, b.p.exprs.mul(element, b.num(4))), {}, {}, 64); });
         const auto r = run(b.build(), {}, {{"n", n}});
-        if (n == 8) CHECK(isa::to_text(r.diagnostics) == "");
-        else check_only(r, isa::Code::alignment, "dst");
+        if (n == 8)
+            CHECK(isa::to_text(r.diagnostics) == "");
+        else
+            check_only(r, isa::Code::alignment, "dst");
     }
 }
 
@@ -177,8 +179,10 @@ TEST_CASE("lanes and blocks that a strided or masked instruction skips stay unwr
             b.instr(Op::vabs, v);
         });
         const auto r = run(b.build(), {});
-        if (read_gap) check_only(r, isa::Code::uninitialised, "reads byte 32 of UB");
-        else CHECK(isa::to_text(r.diagnostics) == "");
+        if (read_gap)
+            check_only(r, isa::Code::uninitialised, "reads byte 32 of UB");
+        else
+            CHECK(isa::to_text(r.diagnostics) == "");
     }
 }
 

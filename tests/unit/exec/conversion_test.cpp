@@ -34,11 +34,11 @@ TEST_CASE("f32 to f16 follows IEEE 754: ties to even, denormals, largest value, 
     CHECK(convert(DType::f32, DType::f16, -1e30) == -INFINITY);
     CHECK(convert(DType::f32, DType::f16, INFINITY) == INFINITY);
     CHECK(std::isnan(convert(DType::f32, DType::f16, NAN)));
-    CHECK(convert(DType::f32, DType::f16, std::ldexp(1, -24)) == std::ldexp(1, -24));       // the least denormal
-    CHECK(convert(DType::f32, DType::f16, std::ldexp(1, -25)) == 0);                        // a tie with zero
-    CHECK(convert(DType::f32, DType::f16, std::ldexp(3, -26)) == std::ldexp(1, -24));       // above the tie
-    CHECK(convert(DType::f32, DType::f16, std::ldexp(3, -25)) == std::ldexp(1, -23));       // a tie between denormals, to even
-    CHECK(convert(DType::f32, DType::f16, std::ldexp(2047, -25)) == std::ldexp(1, -14));    // rounds up into the normals
+    CHECK(convert(DType::f32, DType::f16, std::ldexp(1, -24)) == std::ldexp(1, -24));     // the least denormal
+    CHECK(convert(DType::f32, DType::f16, std::ldexp(1, -25)) == 0);                      // a tie with zero
+    CHECK(convert(DType::f32, DType::f16, std::ldexp(3, -26)) == std::ldexp(1, -24));     // above the tie
+    CHECK(convert(DType::f32, DType::f16, std::ldexp(3, -25)) == std::ldexp(1, -23));     // a tie between denormals, to even
+    CHECK(convert(DType::f32, DType::f16, std::ldexp(2047, -25)) == std::ldexp(1, -14));  // rounds up into the normals
     CHECK(std::signbit(convert(DType::f32, DType::f16, -0.0)));
 }
 
@@ -73,8 +73,10 @@ TEST_CASE("every f16 and bf16 value survives the way to f32 and back") {
             for (std::uint32_t i = 0; i < 2048; ++i) {
                 const double want = decode_bits(base + i, exponent, 15 - exponent);
                 const double wide = get(DType::f32, b.at(Space::ub, 8192 + 4 * i)), round = get(t, b.at(Space::ub, 32768 + 2 * i));
-                if (std::isnan(want)) same = same && std::isnan(wide) && std::isnan(round);
-                else same = same && wide == want && round == want;
+                if (std::isnan(want))
+                    same = same && std::isnan(wide) && std::isnan(round);
+                else
+                    same = same && wide == want && round == want;
             }
         }
         CHECK(same);

@@ -87,7 +87,8 @@ TEST_CASE("L1 to L0 loads give zZ and nZ fractals, plain and transposed, for fra
                     const auto value = [&](I r, I c) { return static_cast<double>((r * 7 + c * 3) % 120 - 60); };
                     b.fill(Space::l1, t, 0, std::vector<double>(16384, 99));
                     for (I r = 0; r < rows; ++r)
-                        for (I c = 0; c < cols; ++c) put(t, b.at(Space::l1, (transpose ? nz(c, r, pitch, c0) : nz(r, c, pitch, c0)) * size), value(r, c));
+                        for (I c = 0; c < cols; ++c)
+                            put(t, b.at(Space::l1, (transpose ? nz(c, r, pitch, c0) : nz(r, c, pitch, c0)) * size), value(r, c));
                     const Space l0 = to_a ? Space::l0a : Space::l0b;
                     auto load = copy(in(l0), in(Space::l1), t, rows, cols, 0, pitch);
                     load.transpose = transpose;
@@ -117,8 +118,14 @@ TEST_CASE("drains turn NZ accumulators into rows or NZ of another type, with ReL
                 for (I r = 0; r < rows; ++r)
                     for (I c = 0; c < cols; ++c) put(DType::f32, b.at(Space::l0c, nz(r, c, pitch, 16) * 4), value(r, c));
                 const isa::BoundOperand dst = op == Op::fix_l0c_gm ? in(Space::gm, 0, 0) : in(op == Op::mov_l0c_ub ? Space::ub : Space::l1);
-                isa::DrainT<I> d{.dst = dst, .src = in(Space::l0c), .dst_dtype = to, .rows = rows, .cols = cols, .dst_pitch = dst_pitch,
-                                 .src_pitch = pitch, .relu = relu};
+                isa::DrainT<I> d{.dst = dst,
+                                 .src = in(Space::l0c),
+                                 .dst_dtype = to,
+                                 .rows = rows,
+                                 .cols = cols,
+                                 .dst_pitch = dst_pitch,
+                                 .src_pitch = pitch,
+                                 .relu = relu};
                 b.run(op, d);
                 const std::byte* out = op == Op::fix_l0c_gm ? b.gm(0) : b.at(d.dst.space);
                 bool same = true;

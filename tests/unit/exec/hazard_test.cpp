@@ -46,8 +46,12 @@ isa::Program round_trip(int without) {
     ProgramBuilder b;
     const int x = b.tensor("x", DType::f32, {1024}), y = b.tensor("y", DType::f32, {1024}, isa::Role::out);
     const int in = b.buffer("in", Space::ub, 256), out = b.buffer("out", Space::ub, 256);
-    const auto set = [&](int i, Pipe s, Pipe d) { if (i != without) b.set(s, d); };
-    const auto wait = [&](int i, Pipe s, Pipe d) { if (i != without) b.wait(s, d); };
+    const auto set = [&](int i, Pipe s, Pipe d) {
+        if (i != without) b.set(s, d);
+    };
+    const auto wait = [&](int i, Pipe s, Pipe d) {
+        if (i != without) b.wait(s, d);
+    };
     b.section(CoreKind::aiv, [&] {
         set(0, Pipe::v, Pipe::mte2);
         set(1, Pipe::mte3, Pipe::v);
@@ -206,7 +210,8 @@ namespace {
 int drain_races(bool unit, bool flag) {
     ProgramBuilder b;
     const int x = b.tensor("x", DType::f16, {1024}), y = b.tensor("y", DType::f16, {1024}, isa::Role::out);
-    const int l1 = b.buffer("l1", Space::l1, 512), a = b.buffer("a", Space::l0a, 512), w = b.buffer("w", Space::l0b, 512), c = b.buffer("c", Space::l0c, 1024);
+    const int l1 = b.buffer("l1", Space::l1, 512), a = b.buffer("a", Space::l0a, 512), w = b.buffer("w", Space::l0b, 512),
+              c = b.buffer("c", Space::l0c, 1024);
     b.section(CoreKind::aic, [&] {
         b.copy(Op::mov_gm_l1_nz, b.at(l1), b.gm(x), 16, 16, DType::f16, 16);
         b.set(Pipe::mte2, Pipe::mte1);
@@ -342,7 +347,8 @@ TEST_CASE("H3: without the flag that frees the bias table there is a race when K
         });
         const auto out = run(b.build(), 16384);
         int on_bias = 0;
-        for (const auto& d : out.result.diagnostics) on_bias += d.code == isa::Code::race && d.message.find("'bt'") != std::string::npos && d.message.find("mmad reads") != std::string::npos;
+        for (const auto& d : out.result.diagnostics)
+            on_bias += d.code == isa::Code::race && d.message.find("'bt'") != std::string::npos && d.message.find("mmad reads") != std::string::npos;
         INFO(isa::to_text(out.result.diagnostics));
         CHECK(on_bias == (steps == 1 ? 1 : 0));
     }

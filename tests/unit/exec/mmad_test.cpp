@@ -10,7 +10,8 @@ namespace {
 
 /// Writes A (zZ) and B (nZ) fractals by the formulas of operands.h; padding holds NaN or garbage that must not reach the result.
 struct Matmul {
-    Matmul(DType type, I m_, I k_, I n_) : t(type), m(m_), k(k_), n(n_), c0(32 / isa::bytes_of(type)), a(some_values(m * k, 3, scale())), b(some_values(k * n, 5, scale())) {
+    Matmul(DType type, I m_, I k_, I n_)
+        : t(type), m(m_), k(k_), n(n_), c0(32 / isa::bytes_of(type)), a(some_values(m * k, 3, scale())), b(some_values(k * n, 5, scale())) {
         cube.dst = in(Space::l0c);
         cube.a = in(Space::l0a);
         cube.b = in(Space::l0b);
@@ -23,10 +24,12 @@ struct Matmul {
         const double garbage = t == DType::i8 ? 77 : NAN;
         for (I r = 0; r < up(m, 16) * 16; ++r)
             for (I c = 0; c < kf * c0; ++c)
-                put(t, bench.at(Space::l0a, (((r / 16) * kf + c / c0) * 16 * c0 + (r % 16) * c0 + c % c0) * size()), r < m && c < k ? a[at(r * k + c)] : garbage);
+                put(t, bench.at(Space::l0a, (((r / 16) * kf + c / c0) * 16 * c0 + (r % 16) * c0 + c % c0) * size()),
+                    r < m && c < k ? a[at(r * k + c)] : garbage);
         for (I r = 0; r < kf * c0; ++r)
             for (I c = 0; c < nf * 16; ++c)
-                put(t, bench.at(Space::l0b, (((r / c0) * nf + c / 16) * 16 * c0 + (c % 16) * c0 + r % c0) * size()), r < k && c < n ? b[at(r * n + c)] : garbage);
+                put(t, bench.at(Space::l0b, (((r / c0) * nf + c / 16) * 16 * c0 + (c % 16) * c0 + r % c0) * size()),
+                    r < k && c < n ? b[at(r * n + c)] : garbage);
     }
     static std::size_t at(I i) { return static_cast<std::size_t>(i); }
     static I up(I v, I by) { return (v + by - 1) / by; }

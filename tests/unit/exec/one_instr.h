@@ -42,13 +42,20 @@ inline double get(isa::DType t, const std::byte* at) {
     std::uint32_t bits = 0;
     std::memcpy(&bits, at, static_cast<std::size_t>(isa::bytes_of(t)));
     switch (t) {
-        case isa::DType::f16: return decode_bits(bits, 5, 10);
-        case isa::DType::bf16: return decode_bits(bits, 8, 7);
-        case isa::DType::f32: return decode_bits(bits, 8, 23);
-        case isa::DType::i8: return static_cast<std::int8_t>(bits);
-        case isa::DType::i16: return static_cast<std::int16_t>(bits);
-        case isa::DType::i32: return static_cast<std::int32_t>(bits);
-        default: return bits;
+        case isa::DType::f16:
+            return decode_bits(bits, 5, 10);
+        case isa::DType::bf16:
+            return decode_bits(bits, 8, 7);
+        case isa::DType::f32:
+            return decode_bits(bits, 8, 23);
+        case isa::DType::i8:
+            return static_cast<std::int8_t>(bits);
+        case isa::DType::i16:
+            return static_cast<std::int16_t>(bits);
+        case isa::DType::i32:
+            return static_cast<std::int32_t>(bits);
+        default:
+            return bits;
     }
 }
 /// Stores a value that the type holds exactly, found by searching the format's patterns (integers: two's complement).
@@ -63,8 +70,10 @@ inline void put(isa::DType t, std::byte* at, double v) {
         if (std::isnan(v)) lo = hi + 1;
         while (!std::isnan(v) && lo < hi) {
             const std::uint32_t mid = (lo + hi) / 2;
-            if (decode_bits(mid, exponent, fraction) < std::fabs(v)) lo = mid + 1;
-            else hi = mid;
+            if (decode_bits(mid, exponent, fraction) < std::fabs(v))
+                lo = mid + 1;
+            else
+                hi = mid;
         }
         bits = lo | (std::signbit(v) ? 0x8000u : 0u);
     } else {

@@ -97,7 +97,8 @@ TEST_CASE("vcmp writes one bit a lane and vsel selects by the bits of the last c
         b.fill(Space::ub, t, kSrc0, x);
         b.fill(Space::ub, t, kSrc1, y);
         b.run(Op::vcmp, contiguous(t, 150));
-        for (std::size_t i = 0; i < 150; ++i) CHECK(((static_cast<unsigned>(b.at(Space::ub, kDst)[i / 8]) >> (i % 8)) & 1) == (x[i] < y[i] ? 1u : 0u));
+        for (std::size_t i = 0; i < 150; ++i)
+            CHECK(((static_cast<unsigned>(b.at(Space::ub, kDst)[i / 8]) >> (i % 8)) & 1) == (x[i] < y[i] ? 1u : 0u));
         b.run(Op::vsel, contiguous(t, 150));
         const auto out = b.read(Space::ub, t, kDst, 150);
         for (std::size_t i = 0; i < 150; ++i) CHECK(out[i] == (x[i] < y[i] ? x[i] : y[i]));

@@ -71,8 +71,10 @@ TEST_CASE("every element-wise vector instruction computes its definition and rou
                     const auto k = static_cast<std::size_t>(i);
                     const double want = as_type(t, f(d[k], x[k], y[k], 1.5));
                     const bool inexact = op == Op::vexp || op == Op::vln || op == Op::vrsqrt;
-                    if (inexact) CHECK(std::fabs(out[k] - want) <= ulp(t, want));
-                    else CHECK(out[k] == want);
+                    if (inexact)
+                        CHECK(std::fabs(out[k] - want) <= ulp(t, want));
+                    else
+                        CHECK(out[k] == want);
                 }
                 CHECK(get(t, b.at(Space::ub, kDst + count * isa::bytes_of(t))) == 42);  // the element after the last one is untouched
             }
@@ -100,7 +102,8 @@ TEST_CASE("integer arithmetic wraps as two's complement and logic works on bits"
 
 TEST_CASE("E04: a scalar operand is rounded to the element type: 1.5, -0 and the largest value") {
     for (const DType t : {DType::f16, DType::bf16, DType::f32}) {
-        const double largest = t == DType::f16 ? 65504 : as_f32(t == DType::bf16 ? std::ldexp(255.0 / 128, 127) : std::ldexp(2 - std::ldexp(1, -23), 127));
+        const double largest =
+            t == DType::f16 ? 65504 : as_f32(t == DType::bf16 ? std::ldexp(255.0 / 128, 127) : std::ldexp(2 - std::ldexp(1, -23), 127));
         for (const double s : {1.5, -0.0, largest}) {
             Bench b;
             auto v = contiguous(t, 20);
@@ -142,7 +145,9 @@ TEST_CASE("mask bits enable lanes of every repeat, block and repeat strides plac
             for (I l = 0; l < full; ++l) {
                 const bool on = l < 64 ? (v.mask_lo >> l) & 1 : (v.mask_hi >> (l - 64)) & 1;
                 if (!on) continue;
-                const auto index = [&](I block, I repeat) { return static_cast<std::size_t>((r * repeat + l / per_block * block) * per_block + l % per_block); };
+                const auto index = [&](I block, I repeat) {
+                    return static_cast<std::size_t>((r * repeat + l / per_block * block) * per_block + l % per_block);
+                };
                 want[index(2, 20)] = as_type(t, x[index(3, 1)] + y[index(0, 2)]);
             }
         CHECK(b.read(Space::ub, t, kDst, 8192 / size) == want);
@@ -175,8 +180,12 @@ TEST_CASE("D16: empty work does nothing") {
 }
 
 TEST_CASE("a conversion counts repeats in its wider type and rounds to nearest even") {
-    for (const auto& [from, to] : std::vector<std::pair<DType, DType>>{{DType::f32, DType::f16}, {DType::f16, DType::f32}, {DType::f32, DType::bf16},
-                                                                       {DType::bf16, DType::f32}, {DType::f16, DType::i8}, {DType::i32, DType::f32}}) {
+    for (const auto& [from, to] : std::vector<std::pair<DType, DType>>{{DType::f32, DType::f16},
+                                                                       {DType::f16, DType::f32},
+                                                                       {DType::f32, DType::bf16},
+                                                                       {DType::bf16, DType::f32},
+                                                                       {DType::f16, DType::i8},
+                                                                       {DType::i32, DType::f32}}) {
         Bench b;
         auto v = contiguous(from, 100);
         v.dst_dtype = to;

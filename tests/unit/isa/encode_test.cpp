@@ -67,7 +67,8 @@ TEST_CASE("magic, version, counts and trailing bytes are checked") {
     CHECK_THAT(error_of(bytes_of_text({'S', 'F', 'M', 'B', 9})), Catch::Contains("version 9, this build reads version 1"));
     // a name of 127 bytes in a file of none
     CHECK_THAT(error_of(bytes_of_text({'S', 'F', 'M', 'B', 1, 127})), Catch::Contains("127 elements announced, 0 bytes left"));
-    CHECK_THAT(error_of(bytes_of_text({'S', 'F', 'M', 'B', 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1})), Catch::Contains("more than 64 bits"));
+    CHECK_THAT(error_of(bytes_of_text({'S', 'F', 'M', 'B', 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1})),
+               Catch::Contains("more than 64 bits"));
     auto bytes = encode(Program{});
     CHECK(error_of(bytes) == "no error");
     bytes.push_back(std::byte{0});

@@ -96,7 +96,8 @@ TEST_CASE("a division by a constant 0 is refused wherever it stands") {
 }
 
 TEST_CASE("slots and magnitudes are checked") {
-    says(said("vdup dst=UB:h[2] dtype=f16 dst_dtype=f16 count=0"), "dst names slot 2 of buffer 'h', which has slots 0 to 1; take the slot modulo the number of slots");
+    says(said("vdup dst=UB:h[2] dtype=f16 dst_dtype=f16 count=0"),
+         "dst names slot 2 of buffer 'h', which has slots 0 to 1; take the slot modulo the number of slots");
     CHECK(said("vdup dst=UB:h[1] dtype=f16 dst_dtype=f16 count=0") == "");
     says(said("vdup dst=UB:h[c % 2 + 2] count=0"), "dst names slot 2 to 3 of buffer 'h'");
     says(said_bound("vdup dst=UB:h[2] count=0"), "dst names slot 2");
@@ -107,7 +108,8 @@ TEST_CASE("slots and magnitudes are checked") {
 TEST_CASE("row pitches do not overlap rows and keep them aligned") {
     const auto load = [](const std::string& f) { return said("mov_gm_ub dst=UB:a src=GM:x dtype=f16 rows=2 " + f); };
     CHECK(load("cols=15 dst_pitch=16 src_pitch=15") == "");
-    says(load("cols=15 dst_pitch=15 src_pitch=15"), "error[alignment]: mov_gm_ub: dst_pitch is 15 elements (30 bytes), rows in UB start at multiples of 32 bytes; use a pitch of 16");
+    says(load("cols=15 dst_pitch=15 src_pitch=15"),
+         "error[alignment]: mov_gm_ub: dst_pitch is 15 elements (30 bytes), rows in UB start at multiples of 32 bytes; use a pitch of 16");
     says(load("cols=16 dst_pitch=16"), "src_pitch is 0 elements but a row has 16; rows cannot overlap");
     says(said("fix_l0c_gm dst=GM:x src=L0C:acc rows=2 cols=16 src_pitch=16 dst_pitch=8", "aic"), "dst_pitch is 8 elements but a row has 16");
     says(said("mov_gm_l1_nz dst=L1:w src=GM:x rows=2 cols=16 src_pitch=8 dst_pitch=16", "aic"), "src_pitch is 8 elements but a row has 16");

@@ -130,7 +130,8 @@ TEST_CASE("random loop bodies: no race, no fault, and no flag that could be left
                 const auto any = [&] { return b.at(t[static_cast<std::size_t>(pick(buffers))], {}, s); };
                 for (int k = 0; k < ops; ++k) {
                     const auto at = [&](int tensor) { return b.gm(tensor, b.num(256 * k)); };
-                    random_op(b, pick, any, [&] { return at(in); }, [&] { return at(out); }, l1);
+                    random_op(
+                        b, pick, any, [&] { return at(in); }, [&] { return at(out); }, l1);
                 }
             });
         });
@@ -186,7 +187,8 @@ TEST_CASE("random nests with guards and rotating slots are ordered for every sma
         };
         const auto op = [&] {
             const auto at = [&](int tensor) { return b.gm(tensor, b.num(256 * pick(4))); };
-            random_op(b, pick, any, [&] { return at(pick(5) ? in : out); }, [&] { return at(out); }, l1);
+            random_op(
+                b, pick, any, [&] { return at(pick(5) ? in : out); }, [&] { return at(out); }, l1);
         };
         std::function<void(int)> body = [&](int depth) {
             const int n = 2 + pick(3);

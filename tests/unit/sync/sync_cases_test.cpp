@@ -5,8 +5,8 @@
 #include "dsl/passes/check.h"
 #include "dsl/passes/plan.h"
 #include "isa/diagnostic.h"
-#include "tests/support/sync_programs.h"
 #include "tests/support/race_oracle.h"
+#include "tests/support/sync_programs.h"
 
 using namespace sfumato;
 using namespace sfumato::isa;

@@ -29,7 +29,8 @@ lab::Reference reference(std::int64_t m, std::int64_t n, std::int64_t k) {
 
 TEST_CASE("an author's kernel is compiled, run, checked and traced in a few lines") {
     const isa::Chip chip = isa::load_chip("Ascend910B2");
-    const auto kernel = lab::compile(kernels::matmul<f16>, chip, kernels::MatMulTile{64, 64, 64, 64}, {.name = "product", .tensors = {"A", "B", "C"}});
+    const auto kernel =
+        lab::compile(kernels::matmul<f16>, chip, kernels::MatMulTile{64, 64, 64, 64}, {.name = "product", .tensors = {"A", "B", "C"}});
     auto A = lab::random<f16>({50, 70}, 1), B = lab::random<f16>({70, 33}, 2);
     lab::Tensor<f16> C({50, 33});
     auto run = kernel(A, B, C);
@@ -45,7 +46,8 @@ TEST_CASE("an author's kernel is compiled, run, checked and traced in a few line
 
 TEST_CASE("wrong values, shapes and numbers of tensors are named") {
     const isa::Chip chip = isa::load_chip("Ascend910B2");
-    const auto kernel = lab::compile(kernels::matmul<f16>, chip, kernels::MatMulTile{64, 64, 64, 64}, {.name = "product", .tensors = {"A", "B", "C"}});
+    const auto kernel =
+        lab::compile(kernels::matmul<f16>, chip, kernels::MatMulTile{64, 64, 64, 64}, {.name = "product", .tensors = {"A", "B", "C"}});
     auto A = lab::random<f16>({16, 16}, 1), B = lab::random<f16>({16, 16}, 2);
     auto bad = lab::random<f16>({17, 16}, 2);
     lab::Tensor<f16> C({16, 16});

@@ -22,13 +22,16 @@ json object(const std::string& arguments, int status = 0) {
 
 TEST_CASE("run --json has every member of the manual") {
     const json j = object("run matmul_bias_relu" + kShape + " --json");
-    for (const char* member : {"kernel", "chip", "shape", "dtype", "tile", "blocks", "cycles", "core_time_us", "task_time_us", "core_time_mean_us", "flops", "tflops",
-                               "peak_fraction", "pipes", "memory", "capacity", "sync", "values", "hazards", "bottleneck", "sim", "assumptions"}) {
+    for (const char* member :
+         {"kernel", "chip",       "shape",         "dtype", "tile",   "blocks",   "cycles", "core_time_us", "task_time_us", "core_time_mean_us",
+          "flops",  "tflops",     "peak_fraction", "pipes", "memory", "capacity", "sync",   "values",       "hazards",      "bottleneck",
+          "sim",    "assumptions"}) {
         INFO(member);
         CHECK(j.contains(member));
     }
     for (const char* pipe : {"mac", "mte1", "mte2", "fixpipe", "scalar"}) CHECK(j["pipes"]["aic"].contains(pipe));
-    for (const char* member : {"gm_read_bytes", "gm_write_bytes", "hbm_read_bytes", "hbm_write_bytes", "l2_hit_rate", "read_gbs", "write_gbs", "hbm_gbs"})
+    for (const char* member :
+         {"gm_read_bytes", "gm_write_bytes", "hbm_read_bytes", "hbm_write_bytes", "l2_hit_rate", "read_gbs", "write_gbs", "hbm_gbs"})
         CHECK(j["memory"].contains(member));
     for (const char* space : {"L1", "L0A", "L0B", "L0C", "BT"}) {
         CHECK(j["capacity"][space]["used_bytes"] > 0);
@@ -79,7 +82,8 @@ TEST_CASE("--out holds program, trace and reports") {
     const TemporaryFolder folder;
     const Outcome o = command("run matmul" + kShape + " --out " + (folder / "result"));
     REQUIRE(o.status == 0);
-    for (const char* name : {"program.sfa", "trace.json.gz", "report.txt", "report.json"}) CHECK(std::filesystem::file_size(folder.path / "result" / name) > 100);
+    for (const char* name : {"program.sfa", "trace.json.gz", "report.txt", "report.json"})
+        CHECK(std::filesystem::file_size(folder.path / "result" / name) > 100);
     CHECK(read_file(folder / "result/report.txt") == o.out);
     CHECK(json::parse(read_file(folder / "result/report.json"))["kernel"] == "matmul");
     for (const auto& entry : std::filesystem::directory_iterator(folder.path / "result")) CHECK(entry.path().extension() != ".part");
@@ -92,7 +96,8 @@ TEST_CASE("a trace holds what the model counted") {
     std::int64_t slices = 0, bytes = 0;
     for (const json& e : trace["traceEvents"]) {
         slices += e["ph"] == "X";
-        if (e["ph"] == "X" && e["name"] != "mov_l1_l0a" && e["name"] != "mov_l1_l0b" && e["args"].contains("process_bytes")) bytes += e["args"]["process_bytes"].get<std::int64_t>();
+        if (e["ph"] == "X" && e["name"] != "mov_l1_l0a" && e["name"] != "mov_l1_l0b" && e["args"].contains("process_bytes"))
+            bytes += e["args"]["process_bytes"].get<std::int64_t>();
     }
     CHECK(slices == j["sim"]["instructions"].get<std::int64_t>() + j["blocks"].get<std::int64_t>());  // and one slice per core for the launch
     CHECK(j["trace"]["slices"] == slices);

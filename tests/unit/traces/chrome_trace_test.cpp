@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/chrome_trace.h"
 
+#include <unistd.h>
+#include <zlib.h>
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <unistd.h>
-#include <zlib.h>
 
 #include "isa/diagnostic.h"
 #include "tests/unit/traces/event_stream.h"
 
 using namespace sfumato;
-using testing::events_of;
 using nlohmann::json;
+using testing::events_of;
 namespace fs = std::filesystem;
 
 namespace {
@@ -97,7 +97,7 @@ TEST_CASE("a tick becomes the nearest nanosecond of the core clock") {
     const isa::Chip chip = isa::load_chip("Ascend910B2");  // 1800 MHz
     const traces::TickClock clock(chip);
     CHECK(clock.ns(0) == 0);
-    CHECK(clock.ns(1) == 1);        // 0.556 ns
+    CHECK(clock.ns(1) == 1);  // 0.556 ns
     CHECK(clock.ns(1800) == 1000);
     CHECK(clock.ns(1'800'000'000'000) == 1'000'000'000'000);
     CHECK(clock.ticks(2.5) == 4500);
