@@ -17,7 +17,8 @@ struct ReadPlan {
     I m = 0, n = 0, cores = 1, tile_m = 1, tile_n = 1;
     I repeat = 1;               ///< the whole share again and again
     I splits = 1;               ///< column splits, each repeated before the next
-    bool everyone_all = false;  ///< every core reads the whole matrix, starting at its own share, past the L2
+    bool everyone_all = false;  ///< every core reads the whole matrix, past the L2
+    bool stagger = true;        ///< then: starting at its own share; else all in the same order
 };
 isa::Program read_kernel(const ReadPlan&);
 

@@ -56,7 +56,7 @@ isa::Program read_kernel(const ReadPlan& p) {
     b.section(p.to_l1 ? isa::CoreKind::aic : isa::CoreKind::aiv, [&] {
         const X id = lift(b, b.block_id());
         if (p.everyone_all) {
-            b.loop(p.cores, [&](isa::Expr s) { tiles((lift(b, s) + id) % p.cores * share_m, 0, p.n); });
+            b.loop(p.cores, [&](isa::Expr s) { tiles((p.stagger ? (lift(b, s) + id) % p.cores : lift(b, s)) * share_m, 0, p.n); });
             return;
         }
         for (I split = 0; split < p.splits; ++split) {

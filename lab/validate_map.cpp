@@ -52,22 +52,19 @@ Expressed read(const Row& r, silicon::ReadPlan p) {
     p.n = shape[1];
     if (tile.size() >= 2) p.tile_m = tile[0], p.tile_n = tile[1];
     p.cores = first_number(r.tiling, p.to_l1 ? 24 : 48);
+    p.everyone_all = has(r.shape, "every core");
+    p.stagger = has(r.kernel, "stagger");
     Experiment e;
     e.kind = p.to_l1 ? isa::CoreKind::aic : isa::CoreKind::aiv;
     e.bytes = static_cast<double>(p.m * p.n * 2 * p.repeat * (p.everyone_all ? p.cores : 1));
     e.key = "read " + std::to_string(p.m) + "x" + std::to_string(p.n) + " f16 to " + (p.to_l1 ? "L1 (ND to NZ)" : "UB") + ", tile " +
             std::to_string(p.tile_m) + "x" + std::to_string(p.tile_n) + ", " + std::to_string(p.cores) + " cores" +
             (p.repeat > 1 ? ", " + std::to_string(p.repeat) + " times" : "") +
-            (p.splits > 1 ? " in " + std::to_string(p.splits) + " column splits" : "") + (p.everyone_all ? ", every core reads all, past L2" : "");
+            (p.splits > 1 ? " in " + std::to_string(p.splits) + " column splits" : "") + (p.everyone_all ? ", every core reads all, past L2" : "") + (p.everyone_all && !p.stagger ? ", in the same order" : "");
     e.build = [p](const isa::Chip&) { return silicon::read_kernel(p); };
     return {true, e, ""};
 }
 Expressed read_ub(const Row& r) { return read(r, {}); }
-Expressed read_ub_all(const Row& r) {
-    silicon::ReadPlan p;
-    p.everyone_all = true;
-    return read(r, p);
-}
 Expressed read_l1(const Row& r) {
     silicon::ReadPlan p;
     p.to_l1 = true;
@@ -304,7 +301,6 @@ struct Entry {
     bool calibration;  ///< a number of the chip file was chosen with rows of this kernel in view
 };
 constexpr Entry kEntries[] = {
-    {"GM->UB read, staggered", read_ub_all, true},
     {"GM->UB read", read_ub, true},
     {"GM->L1 ND2NZ", read_l1, true},
     {"GM->L1 4x reread", reread, true},

@@ -72,7 +72,10 @@ L2::Found L2::fetch(std::int64_t line, std::int64_t first, std::int64_t last, bo
     Line& l = entry(line);
     if (l.sectors == 0) {
         out.missing = bytes_of(bypass ? need : whole_);  // a miss fetches the whole line, unless it goes around L2
-        if (bypass) return out;
+        if (bypass) {
+            out.line = &l;  // not present: only its readers are counted
+            return out;
+        }
         allocate(line, l, out);
         l.sectors = whole_;
     } else {

@@ -30,7 +30,7 @@ public:
     };
     /// What a line access found.
     struct Found {
-        Line* line = nullptr;      ///< of a line that is present now
+        Line* line = nullptr;      ///< of a line that is present now, or read around L2
         bool present = false;      ///< every sector asked for was there (or is being filled)
         std::int64_t missing = 0;  ///< bytes to fetch: the rest of the line, or what was asked for when it goes around L2
         std::int64_t evicted = 0;  ///< dirty bytes that had to leave for it

@@ -26,7 +26,7 @@ std::int64_t Memory::requests(std::int64_t first, std::int64_t last) const {
 }
 
 // A segment moves at most what the port carries and at most what the requests in flight bring per latency.
-void Memory::add_segment(Flow& f, Server server, Track track, const Kind& k, Fixed turns, Fixed weight, Tick latency) {
+void Memory::add_segment(Flow& f, Server server, Track track, const Kind& k, Fixed weight, Tick latency) {
     if (k.bytes <= 0 || k.moved <= 0) return;
     Segment& s = f.part[f.segments++];
     s.server = server;
@@ -37,11 +37,11 @@ void Memory::add_segment(Flow& f, Server server, Track track, const Kind& k, Fix
     const Fixed port = mul_div_up(f.what.port, k.bytes, std::max<std::int64_t>(1, f.what.bytes));
     const Fixed in_flight = div_up((k.requests * latency) << kFractionBits, in_flight_);
     // rounded up: rounding must not make a transfer longer than its port time
-    s.cap = std::max<Fixed>(1, mul_div_up(s.bytes << kFractionBits, kOne, std::max<Fixed>(1, std::max(port, in_flight) + turns)));
+    s.cap = std::max<Fixed>(1, mul_div_up(s.bytes << kFractionBits, kOne, std::max<Fixed>(1, std::max(port, in_flight) + k.turns)));
 }
 
 // A line that a transfer reads: who else uses it now, and whether its data is still on its way. Returns the port ticks it waits for its turn.
-inline Fixed Memory::use_line(L2::Line& l, bool fetched, Flow& f, const Reader& who, const Kind& asked) {
+inline Fixed Memory::use_line(L2::Line& l, bool missing, Flow& f, const Reader& who, const Kind& asked) {
     const auto& user = live_[l.user & live_mask_];
     const bool in_use = user.first == l.user && l.user != who.serial && l.user != 0;
     if (in_use && l.filling && (f.fills.empty() || f.fills.back() != l.user)) {
@@ -52,13 +52,15 @@ inline Fixed Memory::use_line(L2::Line& l, bool fetched, Flow& f, const Reader& 
     const bool shared = in_use && user.second != who.port;
     if (!shared) l.crowd = l.sharers;
     l.sharers = shared ? std::min(l.sharers + 1u, who.most_sharers) : 1u;
-    const std::uint32_t group = std::max<std::uint32_t>(l.sharers, fetched ? 1u : std::min<std::uint32_t>(l.crowd, who.most_sharers));
-    if (fetched || !in_use || !l.filling) {  // a filler stays named until it is done
+    const bool fills = missing && !f.what.bypass;
+    const std::uint32_t group = std::max<std::uint32_t>(l.sharers, fills ? 1u : std::min<std::uint32_t>(l.crowd, who.most_sharers));
+    if (fills || !in_use || !l.filling) {  // a filler stays named until it is done
         l.user = who.serial;
-        l.filling = fetched;
+        l.filling = fills;
     }
     if (group <= 1) return 0;
-    const Fixed alone = std::max(who.per_byte * asked.bytes, div_up((asked.requests * read_latency_) << kFractionBits, in_flight_));
+    const Tick latency = read_latency_ + (missing ? hbm_latency_ : 0);
+    const Fixed alone = std::max(who.per_byte * asked.bytes, div_up((asked.requests * latency) << kFractionBits, in_flight_));
     return std::max<Fixed>(0, static_cast<Fixed>(group) * same_line_ - alone);
 }
 
@@ -119,7 +121,7 @@ Memory::Looked Memory::look_up_lines(Flow& f, const Port& port) {
             } else {
                 l = miss_line(line, p, f, sum);
             }
-            if (l) sum.turns += use_line(*l, !held, f, who, p.asked);
+            if (l) (held ? sum.hit : sum.miss).turns += use_line(*l, !held, f, who, p.asked);
         }
     }
     return sum;
@@ -138,19 +140,19 @@ void Memory::look_up(Flow& f, Port& p) {
     // What an eviction moves is paid by the transfer that caused it, as extra weight of its own bytes.
     const auto with_evictions = [&](Fixed weight, const Kind& k) { return weight + (k.moved > 0 ? mul_div_up(write_weight_, sum.evicted, k.moved) : 0); };
     if (f.what.write) {
-        add_segment(f, l2_write, Track::l2_write, sum.hit, 0, kOne, write_latency_);
+        add_segment(f, l2_write, Track::l2_write, sum.hit, kOne, write_latency_);
         if (sum.miss.moved > 0) {  // around L2
             stats_.hbm_write_bytes += sum.miss.moved;
-            add_segment(f, hbm, Track::hbm_write, sum.miss, 0, with_evictions(write_weight_, sum.miss), write_latency_);
+            add_segment(f, hbm, Track::hbm_write, sum.miss, with_evictions(write_weight_, sum.miss), write_latency_);
         } else {
-            add_segment(f, hbm, Track::hbm_write, sum.replaced, 0, with_evictions(0, sum.replaced), write_latency_);
+            add_segment(f, hbm, Track::hbm_write, sum.replaced, with_evictions(0, sum.replaced), write_latency_);
         }
         return;
     }
     stats_.hbm_read_bytes += sum.miss.moved;
-    if (!sum.miss_first) add_segment(f, l2_read, Track::l2_read, sum.hit, sum.turns, kOne, read_latency_);
-    add_segment(f, hbm, Track::hbm_read, sum.miss, 0, with_evictions(read_weight_, sum.miss), read_latency_ + hbm_latency_);
-    if (sum.miss_first) add_segment(f, l2_read, Track::l2_read, sum.hit, sum.turns, kOne, read_latency_);
+    if (!sum.miss_first) add_segment(f, l2_read, Track::l2_read, sum.hit, kOne, read_latency_);
+    add_segment(f, hbm, Track::hbm_read, sum.miss, with_evictions(read_weight_, sum.miss), read_latency_ + hbm_latency_);
+    if (sum.miss_first) add_segment(f, l2_read, Track::l2_read, sum.hit, kOne, read_latency_);
 }
 
 }  // namespace sfumato::sim::hw

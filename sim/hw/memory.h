@@ -64,6 +64,7 @@ private:
         std::int64_t bytes = 0;     ///< asked for by the core
         std::int64_t moved = 0;     ///< through the server
         std::int64_t requests = 0;  ///< of the core
+        Fixed turns = 0;            ///< port ticks spent waiting for other readers of the same lines
         void add(const Kind& k) {
             bytes += k.bytes;
             moved += k.moved;
@@ -73,7 +74,6 @@ private:
     struct Looked {
         Kind hit, miss, replaced;
         std::int64_t lines = 0, present = 0, victims = 0, evicted = 0;
-        Fixed turns = 0;  ///< port ticks spent waiting for other readers of the same lines
         bool miss_first = false;
     };
 
@@ -95,10 +95,10 @@ private:
     void look_up(Flow&, Port&);
     Looked look_up_lines(Flow&, const Port&);
     Piece piece(std::int64_t first, std::int64_t last) const;
-    Fixed use_line(L2::Line&, bool fetched, Flow&, const Reader&, const Kind& asked);
+    Fixed use_line(L2::Line&, bool missing, Flow&, const Reader&, const Kind& asked);
     L2::Line* miss_line(std::int64_t line, const Piece&, const Flow&, Looked&);
     void write_line(std::int64_t line, const Piece&, const Flow&, Looked&);
-    void add_segment(Flow&, Server, Track, const Kind&, Fixed turns, Fixed weight, Tick latency);
+    void add_segment(Flow&, Server, Track, const Kind&, Fixed weight, Tick latency);
     std::int64_t requests(std::int64_t first, std::int64_t last) const;
     void advance(Port&, Tick);
     void finish_segment(Port&, Tick);

@@ -189,6 +189,22 @@ TEST_CASE("cores that read the same lines at the same time take turns at each li
     const sim::RunResult together = time_of(chip, reader(4, lines * 512, lines * 512, 1, Cache::normal, true), warm);
     CHECK(together.makespan == lines * 16);
     CHECK(time_of(chip, reader(4, lines * 512, lines * 512), warm).makespan == lines * 8);
+    // once a line is known to be shared, every one of its readers waits for all: the first core takes as long as the last
+    const sim::RunResult again = time_of(chip, reader(4, lines * 512, lines * 512, 3, Cache::normal, true), warm);
+    const auto core_time = [&](std::size_t core) { return again.cores[core].end - again.cores[core].begin; };
+    CHECK(core_time(0) >= 2 * lines * 16);
+    CHECK(again.makespan == 3 * lines * 16);
+}
+
+TEST_CASE("cores that read the same bytes past the L2 take turns as well") {
+    Chip chip = plain_chip();
+    chip.l2.capacity = 1 << 20;
+    chip.l2.same_line = 4;
+    const std::int64_t lines = 32;
+    const sim::RunOptions cold{.mode = sim::Mode::time, .hazards = false};
+    const auto time = [&](bool same) { return time_of(chip, reader(4, lines * 512, lines * 512, 1, Cache::bypass, same), cold); };
+    CHECK(time(true).makespan > time(false).makespan);
+    CHECK(time(true).memory.l2_hits == 0);
 }
 
 TEST_CASE("the reads of all cores together stay within the L2's read rate, reads and writes within its total") {

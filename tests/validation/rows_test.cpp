@@ -63,6 +63,14 @@ TEST_CASE("a row is mapped by its own words") {
         lab::express(row("matmul", "Matmul high-level API", "M=N=K=8192 (B transposed)", "case 6: + L2 split on M", "aic_time"));
     REQUIRE(step.ok);
     CHECK(step.experiment.flops == 2.0 * 8192 * 8192 * 8192);
+    // every core reads all: from its own share on, or all in the same order
+    const auto all = [](const std::string& kernel) { return lab::express(row("bandwidth", kernel, "6144,512 by every core", "48 AIV, tile 128x64", "mte2_time")); };
+    CHECK_THAT(all("GM->UB read, staggered order").experiment.key, Contains("every core reads all") && !Contains("same order"));
+    CHECK_THAT(all("GM->UB read, same order").experiment.key, Contains("in the same order"));
+    CHECK(all("GM->UB read, same order").experiment.bytes == 48.0 * 6144 * 512 * 2);
+    // the repeated reads of the data sheet are those of the vector cores, of the table those of the cube cores
+    CHECK_THAT(lab::express(row("c220", "GM->UB 4x reread, blocked", "12288,12288", "48 AIV", "core_time")).experiment.key, Contains("to UB"));
+    CHECK_THAT(lab::express(row("bandwidth", "GM->L1 4x reread of whole matrix", "12288,12288", "24 AIC", "core_time")).experiment.key, Contains("to L1"));
 }
 
 TEST_CASE("a row that cannot be run says why") {
