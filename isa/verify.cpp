@@ -218,7 +218,7 @@ private:
         if (!constant) return rules::symbolic_alignment(c);
         if (out_.size() != before || buffers_refused_) return;
         const std::vector<I> zeros(p_.symbols.size(), 0);
-        rules::addresses(c, bind(p_, i, zeros));
+        rules::addresses(c, bind_operands(p_, i, zeros));
     }
     template <class>
     struct Rebind;

@@ -67,7 +67,7 @@ std::vector<std::int64_t> bind_symbols(const Program& p, const WalkContext& c) {
     return values;
 }
 
-BoundOperands bind(const Program& p, const Instr& i, std::span<const std::int64_t> symbols) {
+BoundOperands bind_operands(const Program& p, const Instr& i, std::span<const std::int64_t> symbols) {
     BoundOperands bound;
     const auto value = [&](Expr e) { return e ? p.exprs.eval(e, symbols) : 0; };
     visit_parts(

@@ -84,7 +84,7 @@ private:
 };
 
 /// Binds one instruction for given symbol values (slow path for tools and tests).
-BoundOperands bind(const Program&, const Instr&, std::span<const std::int64_t> symbols);
+BoundOperands bind_operands(const Program&, const Instr&, std::span<const std::int64_t> symbols);
 /// Symbol table of a launch: parameters and block symbols filled, loops and counters 0. Throws InputError for a missing parameter.
 std::vector<std::int64_t> bind_symbols(const Program&, const WalkContext&);
 

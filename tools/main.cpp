@@ -5,6 +5,7 @@
 #include <exception>
 #include <new>
 
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "tools/verbs.h"

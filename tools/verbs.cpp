@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+
 #include "tools/verbs.h"
 
 namespace sfumato::tools {
@@ -13,15 +15,15 @@ void add_run_options(CLI::App& app, Options& o) {
         ->allow_extra_args(false);
     app.add_option("--mode", o.mode, "both, time or values (default: both for small problems)");
     app.add_option("--l2", o.l2, "cold or warm at the start")->capture_default_str();
-    app.add_option("--repeat", r.repeat, "launches one after the other; the last one is reported")->capture_default_str();
+    whole_number(app.add_option("--repeat", r.repeat, "launches one after the other; the last one is reported")->capture_default_str(), 1);
     app.add_option("--input", o.inputs, "tensor=file.npy: own data in")->take_all()->allow_extra_args(false);
     app.add_option("--dump", o.dumps, "tensor=file.npy: results out")->take_all()->allow_extra_args(false);
     app.add_option("--trace", r.trace, "Chrome trace, compressed when the name ends in .gz");
     app.add_option("--trace-window", r.trace_window, "begin:end in us (or 1000:2000cycles): only slices that touch it");
     app.add_option("--trace-cores", o.trace_cores, "core numbers, e.g. 0,1: only their slices");
-    app.add_option("--trace-slices", r.trace_slices, "most slices to write")->capture_default_str();
-    app.add_option("--out", o.out, "folder for everything: program text, trace, report");
-    app.add_option("--seed", r.seed, "of the random inputs")->capture_default_str();
+    whole_number(app.add_option("--trace-slices", r.trace_slices, "most slices to write")->capture_default_str(), 1);
+    app.add_option("--out", o.out, "folder for everything: program text, trace, report, tables of pipes and source lines (CSV)");
+    whole_number(app.add_option("--seed", r.seed, "of the random inputs")->capture_default_str(), 0);
     app.add_option("--compare", o.compare, "variants side by side: levels, chips, kernels, stages=N, cold or warm, separated by commas");
 }
 void add_dis_options(CLI::App& app, Options& o) {

@@ -6,9 +6,12 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "lab/lab.h"
+
+namespace CLI {
+class App;
+class Option;
+}
 
 namespace sfumato::tools {
 
@@ -36,6 +39,8 @@ const std::vector<Verb>& verbs();
 /// Adds --chip, --set, --shape, ... of verbs that take a kernel.
 void add_kernel_options(CLI::App&, Options&);
 void add_chip_options(CLI::App&, Options&);
+/// Refuses, for an option that is given, what is no whole number of at least `least`.
+void whole_number(CLI::Option*, std::int64_t least);
 /// Turns the texts of options with a closed set of values into the request. Throws InputError.
 void resolve(Options&);
 

@@ -164,7 +164,7 @@ void Model::scan_instr(const Instr& in, int me) {
     isa::AccessList bound;
     std::vector<std::int64_t> zeros(program.symbols.size(), 0);
     if (sized) {
-        BoundInstr b{&in, bind(program, in, zeros)};
+        BoundInstr b{&in, bind_operands(program, in, zeros)};
         bound = isa::accesses(b);
     }
     for_each_role(in, [&](const Operand& o, bool write, Expr condition) {

@@ -48,7 +48,7 @@ inline std::string said_bound(const std::string& statement, const std::string& k
     const isa::Program p = program_of(statement, kind);
     const auto& i = std::get<isa::Instr>(p.sections[0].body[0].node);
     const std::vector<std::int64_t> symbols(p.symbols.size(), 0);
-    return isa::to_text(isa::verify_bound(p, chip, {&i, isa::bind(p, i, symbols)}));
+    return isa::to_text(isa::verify_bound(p, chip, {&i, isa::bind_operands(p, i, symbols)}));
 }
 
 }  // namespace sfumato::tests

@@ -112,7 +112,7 @@ TEST_CASE("a counter-mode vector instruction touches exactly its elements") {
     v.dst_block = v.src0_block = p.constant(1);
     v.dst_repeat = v.src0_repeat = p.constant(8);
     const Instr i{Op::vexp, v, -1, 0};
-    const BoundInstr b{&i, bind(p, i, {})};
+    const BoundInstr b{&i, bind_operands(p, i, {})};
     const AccessList list = accesses(b);
     REQUIRE(list.count == 2);
     CHECK(list.item[0].row_bytes == 400);
