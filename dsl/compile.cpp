@@ -60,6 +60,9 @@ const std::vector<Pass>& passes() {
 }
 
 Compiled run_passes(tile::Kernel kernel, const isa::Chip& chip, const CompileOptions& options) {
+    if (options.stages > 0 && !tile::has_tile_ops(kernel.body))
+        throw isa::InputError("stages = " + std::to_string(options.stages) + " of " + options.name +
+                              ": the kernel is written at the explicit level, where slots(n) in its own text is the number of stages; leave stages out");
     CompileState s{chip, options, std::move(kernel), false, {}};
     const auto keep = [&](std::string_view name) {
         if (options.keep_texts) s.out.texts.push_back({std::string(name), s.lowered ? isa::print_program(s.out.program) : tile::print(s.kernel)});

@@ -29,8 +29,8 @@ const Kernel& find(std::string_view name) {
     const std::string near = isa::nearest(name, names);
     std::string list;
     for (const std::string& n : names) list += (list.empty() ? "" : ", ") + n;
-    throw isa::InputError("unknown kernel '" + std::string(name) + "'" + (near.empty() ? "" : ", did you mean '" + near + "'?") +
-                          " There are: " + list);
+    throw isa::InputError("unknown kernel '" + std::string(name) + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?") +
+                          " (valid: " + list + ")");
 }
 
 std::map<std::string, std::int64_t> launch_params(const Kernel& k, const Sizes& shape) {

@@ -87,7 +87,8 @@ void prepare_kernel(Prepared& p, const Request& r) {
 }
 
 void prepare_file(Prepared& p, const Request& r) {
-    for (const auto& [option, value] : {std::pair{"--dtype", r.dtype}, {"--level", r.level}, {"--tile", r.tile}})
+    const std::string stages = r.stages > 0 ? std::to_string(r.stages) : "";
+    for (const auto& [option, value] : {std::pair{"--dtype", r.dtype}, {"--level", r.level}, {"--tile", r.tile}, {"--stages", stages}})
         if (!value.empty()) throw isa::InputError(std::string(option) + ": " + r.what + " is a program already; the option is for kernels of the library");
     p.compiled.program = read_program(r.what);
     if (auto faults = isa::verify(p.program(), p.chip); !faults.empty()) throw isa::Rejected(std::move(faults));

@@ -138,6 +138,10 @@ struct Runner {
         if (!q.trace.empty()) {
             traces::TraceOptions t;
             t.max_slices = q.trace_slices;
+            for (const int core : q.trace_cores)
+                if (core >= traces::numbered_cores(chip))
+                    throw isa::InputError("--trace-cores " + std::to_string(core) + ": " + chip.name + " has cores 0 to " +
+                                          std::to_string(traces::numbered_cores(chip) - 1));
             t.cores.insert(q.trace_cores.begin(), q.trace_cores.end());
             if (!q.trace_window.empty()) parse_window(q.trace_window, traces::TickClock(chip), t);
             std::vector<const isa::Program*> programs;

@@ -2,6 +2,8 @@
 #include <charconv>
 #include <sstream>
 
+#include <CLI/CLI.hpp>
+
 #include "tools/verbs.h"
 
 namespace sfumato::tools {
@@ -14,7 +16,8 @@ std::map<std::string, std::string> files_by_tensor(const std::string& option, co
         const std::size_t equals = text.find('=');
         if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
             throw isa::InputError(option + " '" + text + "': expected tensor=file.npy");
-        out[text.substr(0, equals)] = text.substr(equals + 1);
+        if (!out.emplace(text.substr(0, equals), text.substr(equals + 1)).second)
+            throw isa::InputError(option + " " + text.substr(0, equals) + ": given twice");
     }
     return out;
 }
@@ -34,9 +37,18 @@ std::vector<int> core_list(const std::string& text) {
 
 }  // namespace
 
+void whole_number(CLI::Option* option, std::int64_t least) {
+    option->check([least](const std::string& text) -> std::string {
+        std::int64_t value = 0;
+        const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (end.ec == std::errc() && end.ptr == text.data() + text.size() && value >= least) return {};
+        return text + ": must be at least " + std::to_string(least) + ", a whole number";
+    });
+}
+
 void add_chip_options(CLI::App& app, Options& o) {
     app.add_option("--chip", o.request.chip, "chip by name, or a chip file")->capture_default_str();
-    app.add_option("--set", o.request.sets, "path=value: another value for any number of the chip, e.g. hbm.total_rate=3.2TB/s")
+    app.add_option("--set", o.request.sets, "path=value: another value for any number of the chip, e.g. memory.hbm.bandwidth=3.2TB/s")
         ->take_all()
         ->allow_extra_args(false);
     app.add_option("--chip-dir", o.request.chip_dir, "folder of chip files");
@@ -49,7 +61,7 @@ void add_kernel_options(CLI::App& app, Options& o) {
     app.add_option("--dtype", o.request.dtype, "element type");
     app.add_option("--level", o.request.level, "which text of the kernel: maths or explicit");
     app.add_option("--tile", o.request.tile, "m=128,n=256,...; knobs left out are the chooser's");
-    app.add_option("--stages", o.request.stages, "pipeline stages of every pipelined loop (default: as the kernel says)");
+    whole_number(app.add_option("--stages", o.request.stages, "pipeline stages of every pipelined loop (default: as the kernel says)"), 1);
     app.add_flag("--show-config", o.show_config, "print every chip value with its origin and stop");
 }
 
@@ -61,7 +73,6 @@ void resolve(Options& o) {
     }
     lab::require_known("--l2", o.l2, {"cold", "warm"});
     r.warm_l2 = o.l2 == "warm";
-    if (r.stages < 0) throw isa::InputError("--stages " + std::to_string(r.stages) + ": must be at least 1");
     r.inputs = files_by_tensor("--input", o.inputs);
     r.dumps = files_by_tensor("--dump", o.dumps);
     r.trace_cores = core_list(o.trace_cores);

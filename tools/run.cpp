@@ -122,6 +122,8 @@ int run_kernel(Options& o) {
         }
         traces::write_file((folder / "report.txt").string(), text);
         traces::write_file((folder / "report.json").string(), object);
+        traces::write_file((folder / "pipes.csv").string(), traces::pipes_csv(result.report));
+        traces::write_file((folder / "lines.csv").string(), traces::lines_csv(result.report));
     }
     std::printf("%s", (o.json ? object : text).c_str());
     return result.ok() ? kFine : kFailed;

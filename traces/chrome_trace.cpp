@@ -72,6 +72,8 @@ std::string core_name(const isa::Chip& chip, const sim::CoreRef& core) {
     return "core" + std::to_string(first + core.index / per) + ".veccore" + std::to_string(core.index % per);
 }
 
+std::int64_t numbered_cores(const isa::Chip& chip) { return std::max(chip.cores.aic, chip.cores.merged + chip.cores.vector_only); }
+
 std::string microseconds(std::int64_t ns) {
     std::array<char, 32> text;
     char* end = std::to_chars(text.data(), text.data() + text.size(), ns / 1000).ptr;

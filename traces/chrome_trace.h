@@ -45,6 +45,8 @@ private:
 
 /// Name of a core in traces and reports: "core3.cubecore0", "core3.veccore1", "core3" on merged cores.
 std::string core_name(const isa::Chip&, const sim::CoreRef&);
+/// How many numbers those names use: core0 to core<N-1>.
+std::int64_t numbered_cores(const isa::Chip&);
 
 /// Microseconds of a time in nanoseconds, from integers, with at most three decimals; where a reader that cuts after multiplying by 1000 would lose
 /// the last nanosecond, 0.0001 ns are added.

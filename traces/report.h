@@ -116,6 +116,10 @@ std::string to_text(const RunReport&);
 std::string capacity_text(const RunReport&);
 /// One JSON object, members in the order of the command line's manual.
 std::string to_json(const RunReport&);
+/// Tables for spreadsheets: a row per launch and pipe (shares of the core window, mean over cores), and a row per launch and source line (times
+/// summed over cores, most busy first).
+std::string pipes_csv(const RunReport&);
+std::string lines_csv(const RunReport&);
 /// A JSON array of {code, message, file, line, column, notes}.
 std::string to_json(const std::vector<isa::Diagnostic>&);
 /// One or more runs side by side, a column each.

@@ -65,16 +65,27 @@ TEST_CASE("malformed numbers and lists are refused with an example") {
     refused("run matmul --tile m=0", "m = 0, at least 1 is needed");
     refused("run matmul --repeat 0", "must be at least 1");
     refused("run matmul --repeat x", "--repeat");
-    refused("run matmul --stages -1", "must be at least 1");
+    for (const char* option : {"--stages 0", "--stages -1", "--stages x", "--trace-slices 0", "--trace-slices -1", "--repeat -2"})
+        refused("run matmul " + std::string(option), "must be at least 1, a whole number");
+    for (const char* option : {"--seed -1", "--seed x", "--seed 1.5"}) refused("run matmul " + std::string(option), "must be at least 0, a whole number");
+    refused("run matmul" + kSmall + " --dump C=/tmp/never.npy --dump C=/tmp/never.npy", "--dump C: given twice");
     refused("run matmul --input A", "expected tensor=file.npy");
     refused("run matmul --trace-window 1:2", "need --trace");
     refused("run matmul" + kSmall + " --trace /tmp/never.json --trace-window 5:2", "expected begin:end in us with begin < end");
     refused("run matmul" + kSmall + " --trace /tmp/never.json --trace-cores a", "expected core numbers");
+    refused("run matmul" + kSmall + " --trace /tmp/never.json --trace-cores 0,24", "--trace-cores 24: Ascend910B2 has cores 0 to 23");
     refused("run matmul --compare maths", "at least two variants");
     refused("run matmul --mode time" + kSmall + " --dump C=/tmp/never.npy", "--dump needs values");
     refused("run", "kernel is required");
     refused("run matmul extra", "extra");
     CHECK_FALSE(std::filesystem::exists("/tmp/never.json"));
+}
+
+TEST_CASE("B30: stages that a kernel cannot take are refused, not dropped") {
+    refused("run matmul_bias_relu --level explicit --stages 3", "written at the explicit level");
+    const TemporaryFolder folder;
+    REQUIRE(command("run add --shape m=8,n=16 --out " + (folder / "out")).status == 0);
+    refused("run " + (folder / "out/program.sfa") + " --stages 3", "--stages: ");
 }
 
 TEST_CASE("a tile that does not fit is rejected with every overflow in bytes and remedies") {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The contract of the command line: members of --json, files of --out, round trips, variants.
+#include <sstream>
+
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -109,6 +111,33 @@ TEST_CASE("a trace window says on the console what it left out") {
     const Outcome o = command("run matmul --trace " + (folder / "t.json") + " --trace-window 2:3 --trace-cores 0");
     REQUIRE(o.status == 0);
     CHECK_THAT(o.out, Contains("slices outside the chosen window and cores are left out"));
+}
+
+TEST_CASE("tables of pipes and lines stand beside the report and hold its numbers") {
+    const TemporaryFolder folder;
+    REQUIRE(command("run matmul_bias_relu --shape m=100,n=80,k=64 --then swiglu --out " + (folder / "out")).status == 0);
+    const json report = json::parse(read_file(folder / "out/report.json"));
+    std::istringstream pipes(read_file(folder / "out/pipes.csv")), lines(read_file(folder / "out/lines.csv"));
+    std::string row;
+    std::getline(pipes, row);
+    CHECK(row == "launch,kernel,core,cores,pipe,busy_ratio,stalled_ratio,idle_ratio,bank_conflict_ratio,instructions,bytes");
+    int rows = 0;
+    double share = 0;
+    for (; std::getline(pipes, row); ++rows) {
+        std::vector<std::string> cells(1);
+        for (const char c : row)
+            if (c == ',') cells.emplace_back();
+            else cells.back() += c;
+        REQUIRE(cells.size() == 11);
+        share += std::stod(cells[5]) + std::stod(cells[6]) + std::stod(cells[7]);
+    }
+    CHECK(rows == static_cast<int>(report["launches"][0]["pipe_details"].size() + report["launches"][1]["pipe_details"].size()));
+    CHECK(share == Approx(rows));  // busy, stalled and idle are the whole window of every pipe
+    std::getline(lines, row);
+    CHECK(row == "launch,kernel,code,instructions,call_count,running_time(us),stalled_time(us),bytes");
+    std::getline(lines, row);
+    CHECK_THAT(row, Catch::StartsWith("1,matmul_bias_relu,"));
+    CHECK_THAT(row, Contains("kernels/matmul.cpp:"));
 }
 
 TEST_CASE("own data goes in and results come out") {
