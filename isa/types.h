@@ -3,6 +3,7 @@
 // The vocabulary of a Da Vinci core: pipes, memory spaces, element types and core kinds, each listed once with every name it goes by.
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -58,8 +59,13 @@ inline constexpr int kFractalRows = 16;
 /// Columns of one fractal (C0): 32 bytes worth of elements.
 constexpr int fractal_cols(DType t) { return kBlockBytes / bytes_of(t); }
 
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
+/// Quotient rounded towards +infinity; b > 0.
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b > 0); }
+/// The next multiple of b > 0, or the last one there is.
+constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) {
+    const std::int64_t most = std::numeric_limits<std::int64_t>::max() / b, n = ceil_div(a, b);
+    return (n < most ? n : most) * b;
+}
 
 /// Looks a name up in one of the tables above; empty when unknown. Case-sensitive, as printed.
 std::optional<Pipe> parse_pipe(std::string_view);

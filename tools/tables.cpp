@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cstdio>
 
 #include <nlohmann/json.hpp>
 
 #include "isa/chip_fields.h"
 #include "isa/chip_page.h"
 #include "isa/pages.h"
+#include "tools/text_table.h"
 #include "tools/verbs.h"
 
 namespace sfumato::tools {
@@ -14,43 +14,6 @@ namespace sfumato::tools {
 namespace {
 
 using json = nlohmann::ordered_json;
-
-std::string joined(const std::vector<std::string>& list) {
-    std::string out;
-    for (const std::string& s : list) out += (out.empty() ? "" : ", ") + s;
-    return out;
-}
-
-/// Columns as wide as their widest cell, the last one open.
-std::string table(const std::vector<std::vector<std::string>>& rows) {
-    std::vector<std::size_t> widths;
-    for (const auto& row : rows)
-        for (std::size_t i = 0; i < row.size(); ++i) {
-            if (widths.size() <= i) widths.push_back(0);
-            widths[i] = std::max(widths[i], row[i].size());
-        }
-    std::string out;
-    for (const auto& row : rows) {
-        for (std::size_t i = 0; i < row.size(); ++i) {
-            out += row[i];
-            if (i + 1 < row.size()) out.append(widths[i] - row[i].size() + 2, ' ');
-        }
-        out += '\n';
-    }
-    return out;
-}
-
-std::string markdown(const std::vector<std::vector<std::string>>& rows) {
-    std::string out;
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-        for (const std::string& cell : rows[r]) out += "| " + cell + " ";
-        out += "|\n";
-        if (r > 0) continue;
-        for (std::size_t i = 0; i < rows[r].size(); ++i) out += "|---";
-        out += "|\n";
-    }
-    return out;
-}
 
 std::string mib(std::int64_t bytes) { return isa::with_separators(bytes >> 20) + " MiB"; }
 
@@ -70,8 +33,8 @@ std::string shape_of(const kernels::TensorSpec& t) {
     return out + "]" + (t.role == isa::Role::in ? "" : " (out)");
 }
 
-std::vector<std::vector<std::string>> kernel_rows() {
-    std::vector<std::vector<std::string>> rows{{"kernel", "sizes (default)", "tensors", "types", "knobs", "levels", "what it does"}};
+Rows kernel_rows() {
+    Rows rows{{"kernel", "sizes (default)", "tensors", "types", "knobs", "levels", "what it does"}};
     for (const kernels::Kernel& k : kernels::table()) {
         std::vector<std::string> sizes, tensors, knobs;
         for (const std::string& s : k.sizes) sizes.push_back(s + "=" + std::to_string(k.default_shape.at(s)));
@@ -100,8 +63,8 @@ json kernel_json() {
     return out;
 }
 
-std::vector<std::vector<std::string>> chip_rows(const Options& o) {
-    std::vector<std::vector<std::string>> rows{{"chip", "architecture", "cores", "clock", "cube f16", "L2", "device memory", "HBM or DDR"}};
+Rows chip_rows(const Options& o) {
+    Rows rows{{"chip", "architecture", "cores", "clock", "cube f16", "L2", "device memory", "HBM or DDR"}};
     for (const std::string& chip_name : isa::chip_names(o.request.chip_dir)) {
         const isa::Chip c = isa::load_chip(chip_name, o.request.sets, o.request.chip_dir);
         const std::string cores = c.merged() ? std::to_string(c.cores.merged) + " merged" +
@@ -115,22 +78,10 @@ std::vector<std::vector<std::string>> chip_rows(const Options& o) {
     return rows;
 }
 
-json as_objects(const std::vector<std::vector<std::string>>& rows) {
-    json out = json::array();
-    for (std::size_t r = 1; r < rows.size(); ++r) {
-        json row;
-        for (std::size_t i = 0; i < rows[r].size(); ++i) row[rows[0][i]] = rows[r][i];
-        out.push_back(std::move(row));
-    }
-    return out;
-}
-
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
-
 }  // namespace
 
 std::string config_text(const isa::Chip& chip) {
-    std::vector<std::vector<std::string>> rows{{"path", "value", "unit", "confidence", "source", "origin"}};
+    Rows rows{{"path", "value", "unit", "confidence", "source", "origin"}};
     for (const isa::FieldValue& f : isa::describe(chip)) rows.push_back({f.path, f.value, f.unit, f.from.confidence, f.from.source, f.from.origin});
     return chip.name + " (" + chip.arch + "), hash " + chip.hash + "\n" + table(rows);
 }
@@ -149,7 +100,7 @@ int list_chips(Options& o) {
         const isa::Chip chip = isa::load_chip(o.name, o.request.sets, o.request.chip_dir);
         print((o.json ? config_json(chip) : config_text(chip)) + "\n");
     } else if (o.json) {
-        print(json{{"chips", as_objects(chip_rows(o))}}.dump(2) + "\n");
+        print(objects("chips", chip_rows(o)));
     } else {
         print(o.markdown ? isa::chips_page(o.request.chip_dir) : table(chip_rows(o)));
     }
@@ -166,12 +117,12 @@ int list_kernels(Options& o) {
 }
 
 int list_instructions(Options& o) {
-    std::vector<std::vector<std::string>> rows{{"instruction", "pipe", "from", "to", "what it does"}};
+    Rows rows{{"instruction", "pipe", "from", "to", "what it does"}};
     for (const isa::InstrDesc& d : isa::kInstructions)
         rows.push_back({std::string(d.name), std::string(name(d.pipe)), d.src == isa::Space::none ? "-" : std::string(name(d.src)),
                         d.dst == isa::Space::none ? "-" : std::string(name(d.dst)), std::string(d.doc)});
     if (o.json)
-        print(json{{"instructions", as_objects(rows)}}.dump(2) + "\n");
+        print(objects("instructions", rows));
     else
         print(o.markdown ? isa::isa_page() : table(rows));
     return kFine;

@@ -38,6 +38,27 @@ void add_validate_options(CLI::App& app, Options& o) {
     app.add_option("--chip-dir", o.request.chip_dir, "folder of chip files");
     app.add_flag("--page,--markdown", o.markdown, "docs/validation.md");
 }
+void add_fuse_options(CLI::App& app, Options& o) {
+    FuseOptions& f = o.fuse;
+    app.add_option("model", f.model, "MODEL.onnx");
+    add_chip_options(app, o);
+    app.add_option("--input-shape,--input-shape-range", f.shapes, "sizes of inputs: \"input_ids:1~64,1~2048;mask:-1,-1\", brackets or not; a~b is a range, -1 any size")
+        ->take_all()
+        ->allow_extra_args(false);
+    app.add_option("--fusion-level", f.level, "0 none, 1 canonical forms and vertical, 2 named patterns, 3 everything (default: the switch file's, or 2)")->check(CLI::Range(0, 3));
+    app.add_option("--fusion-switch", f.switch_file, "file that turns passes on and off: fusion_switch.cfg as INI, JSON or PASS:on lines");
+    app.add_option("--fusion-ops", f.ops, "AttentionFused,LayerNormFused,...: only these fused operators are made");
+    app.add_option("--explain", f.explain, "what became of this node of the model, and why patterns did not take it");
+    app.add_flag("--verify", f.verify, "run the graph before and after on random inputs; wrong values name the guilty pass");
+    app.add_flag("--values", f.values, "run the fused graph on random inputs and show its outputs");
+    app.add_flag("--compare", f.compare, "estimates of the model as it stands, of the named patterns alone and of what was asked for");
+    app.add_option("--memory-limit", f.memory_limit, "device memory that weights, inputs, outputs and intermediates must fit into, e.g. 24GB");
+    app.add_option("--no-reuse-memory", f.no_reuse, "node or operator whose outputs keep memory of their own")->take_all()->allow_extra_args(false);
+    app.add_flag("--disable-reuse-memory", f.no_memory_reuse, "every intermediate keeps memory of its own");
+    app.add_option("--out", o.out, "folder for everything: report, fusion_result.json, the graph before and after as text, the fused graph as ONNX");
+    app.add_flag("--list-passes", f.list_passes, "the passes in order, with kind, level and what they do");
+    app.add_flag("--page,--markdown", o.markdown, "docs/passes.md, with --list-passes");
+}
 void add_chips_options(CLI::App& app, Options& o) {
     app.add_option("name", o.name, "one chip: every number with its source");
     app.add_option("--set", o.request.sets, "path=value")->take_all()->allow_extra_args(false);
@@ -54,6 +75,7 @@ const std::vector<Verb>& verbs() {
         {"dis", "print the compiled instruction stream; it runs again with run", add_dis_options, disassemble},
         {"explain", "capacity by buffer, flags with the conflicts they order, decisions with their runner-up", add_explain_options, explain},
         {"validate", "predict measured rows of real chips, error per row", add_validate_options, validate},
+        {"fuse", "import an ONNX model, fuse its graph, plan its memory, estimate what fusion buys", add_fuse_options, fuse},
         {"chips", "what chips there are, with sources", add_chips_options, list_chips},
         {"kernels", "what kernels there are", add_table_options, list_kernels},
         {"isa", "the instruction set", add_table_options, list_instructions},

@@ -17,6 +17,14 @@ namespace sfumato::tools {
 
 inline constexpr int kFine = 0, kFailed = 1, kUsage = 2, kBug = 3;
 
+/// Options of fuse alone.
+struct FuseOptions {
+    std::string model, switch_file, ops, explain, memory_limit;
+    std::vector<std::string> shapes, no_reuse;
+    std::int64_t level = -1;  ///< -1: the switch file's, or the default
+    bool compare = false, verify = false, values = false, list_passes = false, no_memory_reuse = false;
+};
+
 /// Options as they stand on the command line.
 struct Options {
     lab::Request request;
@@ -25,6 +33,7 @@ struct Options {
     bool json = false, show_config = false, markdown = false;
     std::string name;    ///< the verb's operand where it is not a kernel: a chip, a table of rows
     std::string family;  ///< validate: only these
+    FuseOptions fuse;
 };
 
 struct Verb {
@@ -48,6 +57,7 @@ int run_kernel(Options&);
 int disassemble(Options&);
 int explain(Options&);
 int validate(Options&);
+int fuse(Options&);
 int list_chips(Options&);
 int list_kernels(Options&);
 int list_instructions(Options&);

@@ -72,9 +72,6 @@ std::string call_name(const onnx::NodeProto& call, const Scope& scope) {
     return scope.prefix + (!call.name().empty() ? call.name() : call.output_size() > 0 && !call.output(0).empty() ? call.output(0) : call.op_type());
 }
 
-/// Constants of a body stand as Constant nodes with this text in the file: functions hold no initializers.
-constexpr std::string_view kConstantMark = "sfumato: constant of the body";
-
 void fused_again(Importer& importer, const onnx::FunctionProto& f, const onnx::NodeProto& call, Scope& scope, Node n) {
     auto body = std::make_shared<Graph>(scope.graph.shared_symbols());
     n.attributes = read_attributes(importer, call, scope, n);

@@ -31,7 +31,8 @@ Opsets read_opsets(const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdP
 
 std::string file_bytes(const std::filesystem::path& path, std::size_t max_bytes) {
     std::error_code error;
-    if (!std::filesystem::is_regular_file(path, error)) throw InputError(path.string() + ": there is no such file");
+    if (!std::filesystem::exists(path, error)) throw InputError(path.string() + ": there is no such file");
+    if (!std::filesystem::is_regular_file(path, error)) throw InputError(path.string() + ": is no file; give the .onnx file itself");
     const std::uintmax_t size = std::filesystem::file_size(path, error);
     const std::uintmax_t limit = std::min<std::uintmax_t>(max_bytes, INT_MAX);
     if (error || size > limit)

@@ -103,9 +103,17 @@ Opsets read_opsets(const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdP
 ValueId resolve(Scope&, const std::string& name);
 /// Puts the nodes of a local function in the place of a call of it; a call of domain "sfumato" becomes a fused node again.
 void inline_call(Importer&, const onnx::FunctionProto&, const onnx::NodeProto& call, Scope&);
+/// Constants of a fused node's body stand in the file as Constant nodes with this text: functions hold no initializers.
+inline constexpr std::string_view kConstantMark = "sfumato: constant of the body";
 std::map<std::string, Attribute> read_attributes(Importer&, const onnx::NodeProto&, Scope&, const Node&);
 /// The file's attribute as ours, its type checked.
 Attribute read_attribute(Importer&, const onnx::AttributeProto&, Scope&, const Node&);
 std::string node_text(const std::string& name, const std::string& op);  ///< "node NAME (Op)"
+
+/// The opset that most nodes of a graph and of its subgraphs have, the newer of equals; the newest that is read for a graph without nodes.
+int main_version(const Graph&);
+/// The graph as a file can say it: nodes of other opsets than the main one inside functions (groups without a pattern), and no fused nodes unless
+/// kept. Empty when it is so already.
+std::optional<Graph> prepared(const Graph&, bool keep_groups);
 
 }  // namespace sfumato::fusion::onnx_io

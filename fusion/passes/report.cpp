@@ -101,8 +101,9 @@ void attempts(const Graph& g, const std::string& pass, const std::string& wanted
             root = id;
         }
         if (root == kNone) continue;
-        lines.push_back("  " + row.fused + " at " + g.node(root).name + ": " + std::to_string(std::min<std::size_t>(best.nodes.size(), static_cast<std::size_t>(std::max(best.depth, 0)))) + " nodes matched, then " +
-                        std::string(code(best.reason)) + " " + std::string(name(best.reason)) + ": " + best.text);
+        const std::string line = "  " + row.fused + " at " + g.node(root).name + ": " + std::to_string(std::min<std::size_t>(best.nodes.size(), static_cast<std::size_t>(std::max(best.depth, 0)))) + " nodes matched, then " +
+                        std::string(code(best.reason)) + " " + std::string(name(best.reason)) + ": " + best.text;
+        if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);  // variants of one pattern fail alike
     }
 }
 
@@ -143,7 +144,7 @@ std::string explain(const Graph& imported, const std::vector<PassRow>& rows, con
 }
 
 std::string passes_page() {
-    std::string out = "# Passes of the fusion layer\n\nGenerated from the pass table (`sfumato fuse --list-passes --markdown`); a test compares them. Passes run in this order; a run of "
+    std::string out = "# Passes of the fusion layer\n\nGenerated from the pass table (`sfumato fuse --list-passes --page`); a test compares them. Passes run in this order; a run of "
                       "canonical passes is repeated until nothing changes. A pass runs by default from its level on: `--fusion-level` 0 to 3, default 2.\n\n"
                       "| pass | kind | level | what it does | in the literature |\n| --- | --- | --- | --- | --- |\n";
     for (const PassRow& row : pass_table())

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/command.h"
+#include "tests/support/refused.h"
 
 using namespace sfumato::testing;
 using Catch::Contains;
@@ -12,17 +13,6 @@ using nlohmann::json;
 namespace {
 
 const std::string kSmall = " --shape m=16,n=16,k=16";
-
-/// Refused as bad usage: status 2, nothing on stdout, exactly one line on stderr.
-void refused(const std::string& arguments, const std::string& message) {
-    const Outcome o = command(arguments);
-    INFO("sfumato " << arguments << "\n" << o.err);
-    CHECK(o.status == 2);
-    CHECK(o.out.empty());
-    CHECK_THAT(o.err, Contains(message));
-    CHECK_THAT(o.err, Catch::StartsWith("error: "));
-    CHECK(std::count(o.err.begin(), o.err.end(), '\n') == 1);
-}
 
 }  // namespace
 

@@ -44,11 +44,16 @@ struct Outcome {
     int status = -1;
     std::string out, err;
 };
-inline Outcome command(const std::string& arguments) {
+/// A line for the shell, e.g. with variables in front.
+inline Outcome command_line(const std::string& line) {
     const TemporaryFolder folder;
-    const std::string line = std::string(SFUMATO_BINARY) + " " + arguments + " >" + (folder / "out") + " 2>" + (folder / "err") + " </dev/null";
-    const int raw = std::system(line.c_str());
+    const int raw = std::system((line + " >" + (folder / "out") + " 2>" + (folder / "err") + " </dev/null").c_str());
     return {WIFEXITED(raw) ? WEXITSTATUS(raw) : 128 + WTERMSIG(raw), read_file(folder / "out"), read_file(folder / "err")};
+}
+inline Outcome command(const std::string& arguments) {
+    std::string line = SFUMATO_BINARY " ";
+    line += arguments;
+    return command_line(line);
 }
 
 }  // namespace sfumato::testing

@@ -2,6 +2,7 @@
 #include "isa/verify.h"
 
 #include <catch2/catch.hpp>
+#include <limits>
 
 #include "isa/diagnostic.h"
 #include "tests/support/isa_verdict.h"
@@ -160,4 +161,16 @@ TEST_CASE("a violation carries the author's file, line and column") {
     CHECK(d[0].line == 41);
     CHECK(d[0].column == 7);
     CHECK(d[0].code == Code::alignment);
+}
+
+TEST_CASE("sizes at the end of 64 bits are judged, not wrapped around") {
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    CHECK(ceil_div(most, 512) == most / 512 + 1);
+    CHECK(ceil_div(-3, 4) == 0);
+    CHECK(ceil_div(-5, 4) == -1);
+    CHECK(round_up(most, 512) == most / 512 * 512);
+    CHECK(round_up(513, 512) == 1024);
+    CHECK(round_up(512, 512) == 512);
+    says(header_said(".buffer a L0A f16 [96, 64] slots 2 slot_bytes 9223372036854775807 base 0"), "needs 2 x 9223372036854775807 bytes");
+    says(header_said(".buffer a UB f16 [16] slots 1 slot_bytes 32 base 9223372036854775807"), "at address 9223372036854775807");
 }
